@@ -76,8 +76,8 @@ export function browserUrl(publicUrl: string): string {
 
 /** The origin under which a request came that names this host, else that of the public address: a proxy names its own hosts. */
 export function originOf(host: string | undefined, publicUrl: string): string {
-  const named = `http://${host ?? ''}`;
-  return ownOrigins(publicUrl).find((origin) => origin === named) ?? new URL(publicUrl).origin;
+  const asked = `http://${host ?? ''}`;
+  return ownOrigins(publicUrl).find((origin) => origin === asked) ?? new URL(publicUrl).origin;
 }
 
 /**

@@ -16,7 +16,7 @@ import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '
 import {
   addressOf,
   mediaPageHeaders,
-  pageRoute as page,
+  pageRoute,
   redirectTo,
   requireSameOrigin,
   withoutChallenge,
@@ -62,13 +62,13 @@ export function consolePages(options: ConsoleOptions): HttpFront {
     }));
     const everybody = showTo(() => true);
     const sections = [
-      ...[...SECTIONS.map((section) => `/${section}`), ...DETAILS].map((path) => page('GET', path, everybody)),
+      ...[...SECTIONS.map((section) => `/${section}`), ...DETAILS].map((path) => pageRoute('GET', path, everybody)),
       // The former path of the usage section.
-      page('GET', '/credits', async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/usage`)),
-      ...(options.hasOperatorArea ? OPERATOR_PAGES : []).map((path) => page('GET', path, showTo(isOperator))),
+      pageRoute('GET', '/credits', async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/usage`)),
+      ...(options.hasOperatorArea ? OPERATOR_PAGES : []).map((path) => pageRoute('GET', path, showTo(isOperator))),
     ];
     return [
-      createRouter([page('GET', CONSOLE_PATH, async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/${SECTIONS[0]}`))]),
+      createRouter([pageRoute('GET', CONSOLE_PATH, async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/${SECTIONS[0]}`))]),
       createRouter([...sections, assetRoute(files), ...operations], CONSOLE_PATH),
     ];
   };

@@ -41,7 +41,7 @@ import {
   alertIf,
   type Html,
   isOpened,
-  pageRoute as page,
+  pageRoute,
   readForm,
   redirectTo,
   requireSameOrigin,
@@ -68,11 +68,11 @@ export function signIn(options: SignInOptions): HttpFront {
     const { outsideProvider: provider } = options;
     return [
       createRouter([
-        page('GET', '/sign-in', (ctx) => pages.show(ctx)),
-        page('POST', '/sign-in', (ctx) => pages.withPassword(ctx)),
-        page('GET', '/sign-in/link/:secret', (ctx) => pages.showLink(ctx, ctx.params['secret'] ?? '')),
-        page('POST', '/sign-in/link/:secret', (ctx) => pages.withLink(ctx, ctx.params['secret'] ?? '')),
-        page('POST', '/sign-out', (ctx) => pages.signOut(ctx)),
+        pageRoute('GET', '/sign-in', (ctx) => pages.show(ctx)),
+        pageRoute('POST', '/sign-in', (ctx) => pages.withPassword(ctx)),
+        pageRoute('GET', '/sign-in/link/:secret', (ctx) => pages.showLink(ctx, ctx.params['secret'] ?? '')),
+        pageRoute('POST', '/sign-in/link/:secret', (ctx) => pages.withLink(ctx, ctx.params['secret'] ?? '')),
+        pageRoute('POST', '/sign-out', (ctx) => pages.signOut(ctx)),
         pages.passkeyRoute('/sign-in/passkey/begin', (ctx, party) => pages.beginPasskey(ctx, party)),
         pages.passkeyRoute('/sign-in/passkey/finish', (ctx, party) => pages.finishPasskey(ctx, party)),
         serveStaticFile(PASSKEY_SCRIPT, {
@@ -82,8 +82,8 @@ export function signIn(options: SignInOptions): HttpFront {
         ...(provider === undefined
           ? []
           : [
-              page('GET', '/sign-in/provider', (ctx) => pages.leave(ctx, provider)),
-              page('GET', CALLBACK, (ctx) => pages.comeBack(ctx, provider)),
+              pageRoute('GET', '/sign-in/provider', (ctx) => pages.leave(ctx, provider)),
+              pageRoute('GET', CALLBACK, (ctx) => pages.comeBack(ctx, provider)),
             ]),
       ]),
     ];
