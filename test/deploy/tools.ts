@@ -31,13 +31,21 @@ export interface Helm {
   run(args: readonly string[]): { readonly code: number | null; readonly output: string; readonly complaint: string };
 }
 
+function helmInCache(): string {
+  return join(dirname(cacheFolder()), 'deploy', `helm-${HELM_VERSION}`, 'helm');
+}
+
+export function helmPath(): string | undefined {
+  return process.env['HELM'] || commandPath('helm') || [helmInCache()].find(existsSync);
+}
+
 /**
  * The helm that HELM names, that is on the PATH, or that `go install` has put into the cache. If there is none, a
  * sentence with the reason. No test builds helm, because a build from source takes minutes.
  */
 export function findHelm(): Helm | string {
-  const inCache = join(dirname(cacheFolder()), 'deploy', `helm-${HELM_VERSION}`, 'helm');
-  const path = process.env['HELM'] || commandPath('helm') || (existsSync(inCache) ? inCache : undefined);
+  const inCache = helmInCache();
+  const path = helmPath();
   if (!path)
     return `helm is not on this machine; GOBIN=${dirname(inCache)} go install helm.sh/helm/v3/cmd/helm@${HELM_VERSION} puts it where these tests look.`;
   return {

@@ -55,6 +55,7 @@ export const RUN_SIZES = {
   damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 25, inFull: 1_000 },
   wakeUpSequences: { of: 'random sequences of wake-ups among processes, on each database', byDefault: 2, inFull: 8 },
   recordedModels: { of: 'recorded models of vendors, each with one output', byDefault: 0, inFull: 123 },
+  chartsOnKubernetes: { of: 'values of the chart, tried on an API server of Kubernetes', byDefault: 0, inFull: 5 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 10, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 

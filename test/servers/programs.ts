@@ -124,7 +124,7 @@ function secantusFromRust(version: string): Install {
   };
 }
 
-function fromGo(path: string, version: string, command: string): Install {
+export function fromGo(path: string, version: string, command: string): Install {
   return {
     tool: 'go',
     needs: 'Go',
@@ -140,7 +140,7 @@ function fromGo(path: string, version: string, command: string): Install {
  * Without root, and without the service that the package would start: its file is downloaded, by package lists of the
  * install's own, and unpacked. The libraries that the program needs must be there.
  */
-function fromDebian(name: string, place: string, versionArgs: readonly string[]): Install {
+export function fromDebian(name: string, place: string, versionArgs: readonly string[]): Install {
   const options = '-q -o Dir::State::Lists="$1/apt" -o Dir::Cache="$1/apt" -o APT::Sandbox::User=root';
   const script = [
     'cd "$1"',

@@ -1,0 +1,210 @@
+/**
+ * Goal: a real API server accepts the chart, also where Pod Security enforces the level `restricted`.
+ * Method: start one without controllers and nodes; create every manifest of every set of values in a strict dry run, each pod
+ * on its own as well; install, upgrade, roll back and uninstall with helm, where the test completes the jobs of hooks. A
+ * manifest with a mistake has to be refused, so that the checks are known to find one. Only `npm run verify:all` runs it.
+ */
+import { expect } from 'chai';
+import { spawn, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFullRun, sizeOf } from '../harness/run-sizes.js';
+import { orSkip } from '../servers/server-absent.js';
+import { ApiServer, installedHelm, type Resource } from './api-server.js';
+import { CASES, CHART, documentsOf, EXAMPLES, KUBERNETES_VERSION, pathOf, valuesFileOf } from './chart-files.js';
+
+const NAMESPACE = 'studio';
+const VALUES = [...EXAMPLES.map((name) => `${CHART}/examples/${name}`), ...CASES.map(valuesFileOf)];
+/** Kinds of operators that the chart may use; here only their names are known. */
+const FOREIGN = [
+  { group: 'monitoring.coreos.com', version: 'v1', kind: 'ServiceMonitor', plural: 'servicemonitors' },
+  { group: 'keda.sh', version: 'v1alpha1', kind: 'ScaledObject', plural: 'scaledobjects' },
+];
+
+interface PodTemplate {
+  readonly metadata?: { readonly labels?: object };
+  readonly spec: { readonly containers: readonly { readonly securityContext?: object }[] };
+}
+
+/** The pod that a manifest makes, if it makes one. */
+function podOf({ kind, metadata, spec }: Resource): Resource | undefined {
+  const { template } = (spec ?? {}) as { template?: PodTemplate };
+  if (!template || (kind !== 'Deployment' && kind !== 'Job')) return undefined;
+  const restartPolicy = kind === 'Job' ? {} : { restartPolicy: 'Always' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...template.metadata, name: metadata.name },
+    spec: { ...template.spec, ...restartPolicy },
+  };
+}
+
+(isFullRun() ? describe : describe.skip)('the chart on an API server of Kubernetes', function () {
+  // The first run builds the server.
+  this.timeout(30 * 60_000);
+  let server: ApiServer;
+  let helmPath: string;
+
+  before(async function () {
+    expect(VALUES).to.have.length(sizeOf('chartsOnKubernetes'));
+    helmPath = await orSkip(this, installedHelm());
+    server = await orSkip(this, ApiServer.start());
+    const labels = Object.fromEntries(
+      ['enforce', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+    );
+    await created({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: NAMESPACE, labels } as Resource['metadata'],
+    });
+    // A controller would make it.
+    await created({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
+    for (const { group, version, kind, plural } of FOREIGN)
+      await created({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `${plural}.${group}` },
+        spec: {
+          group,
+          names: { kind, plural },
+          scope: 'Namespaced',
+          versions: [
+            {
+              name: version,
+              served: true,
+              storage: true,
+              schema: { openAPIV3Schema: { 'type': 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+            },
+          ],
+        },
+      });
+    await untilKnown();
+  });
+
+  after(async () => {
+    await server?.stop();
+  });
+
+  async function created(resource: Resource): Promise<void> {
+    const { status, body } = await server.create(resource, NAMESPACE);
+    expect(status, JSON.stringify(body)).to.equal(201);
+  }
+
+  /** A definition of kinds takes effect a moment later. */
+  async function untilKnown(): Promise<void> {
+    for (const { group, version, kind } of FOREIGN)
+      for (let tries = 0; tries < 100; tries += 1) {
+        const { body } = await server.call('GET', `/apis/${group}/${version}`);
+        if (JSON.stringify(body).includes(`"${kind}"`)) break;
+        await sleep(100);
+      }
+  }
+
+  function rendered(values: string): Resource[] {
+    const args = ['template', 'demo', pathOf(CHART), '--namespace', NAMESPACE, '--values', pathOf(values)];
+    const { stdout, stderr } = spawnSync(helmPath, [...args, '--kube-version', `${KUBERNETES_VERSION}.0`], {
+      encoding: 'utf8',
+    });
+    expect(stderr).to.equal('');
+    return documentsOf<Resource>(stdout);
+  }
+
+  for (const values of VALUES) {
+    it(`accepts every manifest of ${values} in a strict dry run, and its pods at the level restricted`, async () => {
+      const manifests = rendered(values);
+      for (const manifest of manifests) {
+        const { status, body, warnings } = await server.create(manifest, NAMESPACE, true);
+        const name = `${manifest.kind} ${manifest.metadata.name}`;
+        expect({ status, warnings }, `${name}: ${JSON.stringify(body['message'])}`).to.deep.equal({
+          status: 201,
+          warnings: [],
+        });
+      }
+      // The level is enforced on pods. A controller, which makes them, would bring their service account.
+      const names = new Set(manifests.flatMap((one) => (one.kind === 'ServiceAccount' ? [one.metadata.name] : [])));
+      for (const pod of manifests.flatMap((one) => podOf(one) ?? [])) {
+        const spec = { ...(pod['spec'] as { serviceAccountName?: string }) };
+        if (spec.serviceAccountName !== undefined) expect([...names]).to.include(spec.serviceAccountName);
+        delete spec.serviceAccountName;
+        const { status, body } = await server.create({ ...pod, spec }, NAMESPACE, true);
+        expect(status, `${pod.metadata.name}: ${JSON.stringify(body['message'])}`).to.equal(201);
+      }
+    });
+  }
+
+  it('refuses a misspelt field in a manifest, and a pod with more privileges', async () => {
+    const deployment = rendered(VALUES[0] ?? '').find(({ kind }) => kind === 'Deployment');
+    if (!deployment) throw new Error('There is no Deployment.');
+    const misspelt = { ...deployment, spec: { ...(deployment['spec'] as object), revisionHistoryLimits: 5 } };
+    const { status, body } = await server.create(misspelt, NAMESPACE, true);
+    expect(status).to.equal(400);
+    expect(body['message']).to.include('unknown field "spec.revisionHistoryLimits"');
+
+    const { spec } = podOf(deployment) as unknown as { spec: PodTemplate['spec'] & { serviceAccountName?: string } };
+    const { serviceAccountName: _, ...others } = spec;
+    const [container] = spec.containers;
+    const capabilities = { drop: ['ALL'], add: ['NET_ADMIN'] };
+    const privileged = { ...container, securityContext: { ...container?.securityContext, capabilities } };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'privileged' } };
+    const refused = await server.create({ ...pod, spec: { ...others, containers: [privileged] } }, NAMESPACE, true);
+    expect(refused.status).to.equal(403);
+    expect(refused.body['message']).to.include('violates PodSecurity "restricted:latest"');
+  });
+
+  it('installs, tests, upgrades, rolls back and uninstalls the chart', async () => {
+    const [small, production, groups] = EXAMPLES.map((name) => pathOf(`${CHART}/examples/${name}`));
+    const release = ['demo', pathOf(CHART), '--values'];
+    await helm(['install', ...release, small ?? '']);
+    expect(await numbers()).to.deep.equal({ 'demo-darkroom-rest': 1, 'demo-darkroom-worker': 1 });
+    await helm(['test', 'demo']);
+    await helm(['upgrade', ...release, production ?? '']);
+    // The number of REST processes is the autoscaler's.
+    expect(await numbers()).to.deep.equal({ 'demo-darkroom-rest': 1, 'demo-darkroom-worker': 4 });
+    await helm(['upgrade', ...release, groups ?? '']);
+    expect(await numbers()).to.include({ 'demo-darkroom-worker-near': 2 });
+    await helm(['rollback', 'demo', '1']);
+    expect(await numbers()).to.deep.equal({ 'demo-darkroom-rest': 1, 'demo-darkroom-worker': 1 });
+    await helm(['uninstall', 'demo']);
+    for (const kind of ['Deployment', 'ReplicaSet'])
+      expect(await server.list('apps/v1', kind, NAMESPACE)).to.have.length(0);
+    expect(await server.list('v1', 'ConfigMap', NAMESPACE)).to.have.length(0);
+  });
+
+  async function numbers(): Promise<Record<string, number>> {
+    const deployments = await server.list('apps/v1', 'Deployment', NAMESPACE);
+    return Object.fromEntries(
+      deployments.map(({ metadata, spec }) => [metadata.name, (spec as { replicas: number }).replicas]),
+    );
+  }
+
+  /** Runs helm to its end, and does meanwhile what a controller does: jobs complete and pods succeed. */
+  async function helm(args: readonly string[]): Promise<void> {
+    const child = spawn(helmPath, [...args, '--namespace', NAMESPACE, '--timeout', '5m'], {
+      env: { ...process.env, KUBECONFIG: server.kubeconfig },
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (said += text.toString()));
+    const ended = new Promise<number | null>((resolve) => {
+      child.on('close', resolve);
+    });
+    let code: number | null | 'running' = 'running';
+    while (code === 'running') {
+      await completeAll();
+      code = await Promise.race([ended, sleep(200, 'running' as const)]);
+    }
+    expect(code, said).to.equal(0);
+  }
+
+  async function completeAll(): Promise<void> {
+    const at = new Date().toISOString();
+    const condition = (type: string) => ({ type, status: 'True', lastProbeTime: at, lastTransitionTime: at });
+    for (const job of await server.list('batch/v1', 'Job', NAMESPACE))
+      await server.patchStatus({ ...job, apiVersion: 'batch/v1', kind: 'Job' }, NAMESPACE, {
+        startTime: at,
+        completionTime: at,
+        succeeded: 1,
+        conditions: ['SuccessCriteriaMet', 'Complete'].map(condition),
+      });
+    for (const pod of await server.list('v1', 'Pod', NAMESPACE))
+      await server.patchStatus({ ...pod, apiVersion: 'v1', kind: 'Pod' }, NAMESPACE, { phase: 'Succeeded' });
+  }
+});
