@@ -1,8 +1,10 @@
 """Writes the types of the library from the OpenAPI document that `npm run build` leaves in dist/clients.
 
-The argument is the folder of the package. Needs datamodel-code-generator: see requirements.txt.
+The argument is the folder of the package, that of the repository when it is absent. Needs datamodel-code-generator: see
+requirements.txt. The types are in the repository, so that pip can install the library from a checkout.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +34,9 @@ def main(package: Path) -> None:
     text = target.read_text("utf-8")
     if EXTENSIONS not in text:
         raise SystemExit("The generator imports something else now.")
-    target.write_text(text.replace(EXTENSIONS, EITHER), "utf-8")
+    digest = json.loads(DOCUMENT.read_text("utf-8"))["x-sha256"]
+    made = text.replace(EXTENSIONS, EITHER)
+    target.write_text(f"{made.rstrip()}\n\n# Of schemas with the SHA-256 {digest}.\n", "utf-8")
 
 
 main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "src/darkroom_client")
