@@ -1,8 +1,8 @@
 import { resolve as resolveImport } from 'import-meta-resolve';
-import { statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Driver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
 import { INSTANCE_KEYS, SECTIONS } from './keys.js';
@@ -60,14 +60,54 @@ async function load(name: string, folder: string): Promise<unknown> {
 /** The address of a module: a file, a package as `import` finds it, or a folder with a package. */
 function find(name: string, folder: string): string | undefined {
   const path = resolve(folder, name);
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return pathToFileURL(path).href;
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() === true) return pathToFileURL(path).href;
   const beside = join(folder, 'darkroom.yaml');
   const isPath = /^[./]/.test(name);
   return (
     (isPath ? undefined : found(() => resolveImport(name, pathToFileURL(beside).href))) ??
+    (stat?.isDirectory() === true ? entryOf(path) : undefined) ??
     found(() => pathToFileURL(createRequire(beside).resolve(path)).href) ??
     (isPath ? undefined : found(() => resolveImport(name, import.meta.url)))
   );
+}
+
+/**
+ * The address of the file that a folder with a package exports, or of its main file or index.js. Throws a clause that says what is
+ * missing.
+ */
+function entryOf(folder: string): string {
+  const file = join(folder, 'package.json');
+  const manifest = existsSync(file) ? readManifest(file) : undefined;
+  const { name, exports, main } = manifest ?? {};
+  const entry =
+    exports === undefined
+      ? found(() => pathToFileURL(createRequire(file).resolve(folder)).href)
+      : // A package finds itself by its name, as `import` finds it: `exports` may have conditions.
+        found(() => resolveImport(name ?? '', pathToFileURL(file).href));
+  if (entry !== undefined && existsSync(fileURLToPath(entry))) return entry;
+  if (manifest === undefined) throw new Error('the folder has neither a package.json nor an index.js');
+  const named = typeof exports === 'string' ? exports : (main ?? 'index.js');
+  throw new Error(`its package.json leads to ${named}, which is not there: build the package first`);
+}
+
+interface Manifest {
+  readonly name?: string;
+  readonly exports?: unknown;
+  readonly main?: string;
+}
+
+function readManifest(file: string): Manifest {
+  let manifest: Manifest | null;
+  try {
+    manifest = JSON.parse(readFileSync(file, 'utf8')) as Manifest | null;
+  } catch {
+    manifest = null;
+  }
+  if (typeof manifest !== 'object' || manifest === null) throw new Error('its package.json is not a JSON object');
+  if (manifest.exports !== undefined && typeof manifest.name !== 'string')
+    throw new Error('its package.json needs a name, as it has exports');
+  return manifest;
 }
 
 const NOT_FOUND = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);

@@ -127,6 +127,44 @@ describe('modules of the configuration', () => {
     );
   });
 
+  it('are found in a folder by its exports, its main file or its index.js', async () => {
+    const packages: Readonly<Record<string, string>> = {
+      exported: '{ "name": "a", "type": "module", "exports": "./lib/index.js" }',
+      conditional: '{ "name": "b", "type": "module", "exports": { ".": { "import": "./lib/index.js" } } }',
+      main: '{ "type": "module", "main": "lib/index" }',
+      indexed: '{ "type": "module" }',
+    };
+    for (const [name, manifest] of Object.entries(packages)) {
+      mkdirSync(join(folder, name, 'lib'), { recursive: true });
+      write(`${name}/package.json`, manifest);
+      write(`${name}/${name === 'indexed' ? '' : 'lib/'}index.js`, `export default [${CAMERA}];`);
+      for (const path of [`./${name}`, name, join(folder, name)]) {
+        const { providers } = await load(`modules: [${path}]\nproviders: { studio: { kind: camera, lens: 50mm } }\n`);
+        expect(providers.get('studio')?.driver.name, path).to.equal('camera');
+      }
+    }
+  });
+
+  const FOLDERS: readonly (readonly [manifest: string | undefined, fault: string])[] = [
+    [undefined, 'the folder has neither a package.json nor an index.js'],
+    ['{', 'its package.json is not a JSON object'],
+    ['null', 'its package.json is not a JSON object'],
+    ['{ "exports": "./index.js" }', 'its package.json needs a name, as it has exports'],
+    [
+      '{ "name": "a", "exports": "./dist/drivers.js" }',
+      'its package.json leads to ./dist/drivers.js, which is not there: build the package first',
+    ],
+    ['{ "main": "dist/a.js" }', 'its package.json leads to dist/a.js, which is not there: build the package first'],
+  ];
+  for (const [manifest, fault] of FOLDERS)
+    it(`are refused in a folder if ${fault}`, async () => {
+      mkdirSync(join(folder, 'own'));
+      if (manifest !== undefined) write('own/package.json', manifest);
+      expect(await faultsOf('modules: [./own]\n')).to.deep.equal([
+        `darkroom.yaml:1: The module ./own cannot be loaded: ${fault}.`,
+      ]);
+    });
+
   it('add signers of outputs, of which ai_marks.signer chooses one', async () => {
     write(
       'seal.mjs',

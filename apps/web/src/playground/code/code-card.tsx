@@ -245,6 +245,8 @@ interface Language {
   readonly text: (shown: ShownRequest) => string;
   /** The command that installs the library; absent where there is none. */
   readonly install?: string;
+  /** The command that installs the library from a checkout of Darkroom, until it is published. */
+  readonly fromCheckout?: string;
   /** Why the request cannot be sent in this way; undefined where it can. */
   readonly whyNot?: (shown: ShownRequest) => string | undefined;
 }
@@ -259,8 +261,20 @@ const OPENAI: Language = {
 };
 const LANGUAGES: readonly Language[] = [
   CURL,
-  { name: 'typescript', title: 'TypeScript', text: typescriptText, install: 'npm install darkroom-client' },
-  { name: 'python', title: 'Python', text: pythonText, install: 'pip install darkroom-client' },
+  {
+    name: 'typescript',
+    title: 'TypeScript',
+    text: typescriptText,
+    install: 'npm install darkroom-client',
+    fromCheckout: 'npm install $(node <checkout>/clients/pack.mjs)',
+  },
+  {
+    name: 'python',
+    title: 'Python',
+    text: pythonText,
+    install: 'pip install darkroom-client',
+    fromCheckout: 'pip install <checkout>/clients/python',
+  },
 ];
 
 interface CodeCardProps {
@@ -273,7 +287,7 @@ interface CodeCardProps {
 export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
   const [name, setName] = useState(CURL.name);
   const languages = hasOpenAi ? [...LANGUAGES, OPENAI] : LANGUAGES;
-  const { title, text, install, whyNot } = languages.find((one) => one.name === name) ?? CURL;
+  const { title, text, install, fromCheckout, whyNot } = languages.find((one) => one.name === name) ?? CURL;
   const obstacle = whyNot?.(shown);
   return (
     <Card
@@ -301,6 +315,12 @@ export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
       {obstacle === undefined ? (
         <>
           {install === undefined ? null : <Copyable text={install} what="the command that installs the library" />}
+          {fromCheckout === undefined ? null : (
+            <p class="quiet">
+              Before the first release there is no such package: run <code>{fromCheckout}</code>, with the folder of a
+              checkout of Darkroom.
+            </p>
+          )}
           <Copyable text={text(shown)} what={`the request for ${title}`} />
         </>
       ) : (
