@@ -61,8 +61,8 @@ export function nodeVersion(): string {
   return version;
 }
 
-/** The file with the base images; it exists once they are made. */
-export function baseImagesTar(): string {
+/** The files with base images, of which a single container needs only the first; they exist once they are made. */
+export function baseImageTars(): readonly [node: string, stores: string] {
   const pins = [
     DEBIAN,
     NPM,
@@ -79,7 +79,7 @@ export function baseImagesTar(): string {
     .update([...pins, ...files].join('\0'))
     .digest('hex')
     .slice(0, 16);
-  return join(containersCache(), `images-${key}.tar`);
+  return [join(containersCache(), `node-${key}.tar`), join(containersCache(), `stores-${key}.tar`)];
 }
 
 function containersCache(): string {
@@ -92,18 +92,17 @@ function versionOf(name: 'mongo' | 'versitygw'): string {
 
 /** Makes the base images. Returns the reason where that fails. */
 export async function makeBaseImages(tools: EngineTools): Promise<string | undefined> {
-  const tar = baseImagesTar();
-  mkdirSync(dirname(tar), { recursive: true });
-  const context = mkdtempSync(join(dirname(tar), 'partial-'));
+  mkdirSync(containersCache(), { recursive: true });
+  const context = mkdtempSync(join(containersCache(), 'partial-'));
   try {
     for (const name of readdirSync(SOURCES)) copyFileSync(join(SOURCES, name), join(context, name));
     for (const [name, packages] of Object.entries(DEBIAN_PACKAGES)) debianTar(join(context, `${name}.tar`), packages);
     await nodeFiles(context);
     await serverFiles(context);
-    const made = join(context, 'images.tar');
-    const code = await runBesideEngine(tools, [process.execPath, BUILD, context, made], []);
+    const made = ['node.tar', 'stores.tar'].map((name) => join(context, name));
+    const code = await runBesideEngine(tools, [process.execPath, BUILD, context, ...made], []);
     if (code !== 0) return 'the base images could not be built.';
-    renameSync(made, tar);
+    baseImageTars().forEach((tar, index) => renameSync(made[index] ?? '', tar));
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -192,7 +191,7 @@ function imagesOfDeploy(): readonly string[] {
   const files = readdirSync(pathOf('deploy'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name === 'Dockerfile' || /(?:^|\/)compose[^/]*\.ya?ml$/.test(name))
     .map((name) => textOf(join('deploy', name)));
-  const named = files.flatMap((text) => [...text.matchAll(/^(?:ARG NODE_IMAGE=|\s*image:\s*"?)([^\s"#]+)/gm)]);
+  const named = files.flatMap((text) => [...text.matchAll(/^(?:ARG NODE_IMAGE=|\s*FROM |\s*image:\s*"?)([^\s"#]+)/gm)]);
   // A compose file may take a name from a variable, with a default.
   return [...new Set(named.map(([, image = '']) => image.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')))];
 }

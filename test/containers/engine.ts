@@ -93,6 +93,7 @@ exec '${this.tools.client}' "$@"
       { stdio: ['ignore', log, log], env: this.environment },
     );
     closeSync(log);
+    daemon.unref();
     this.daemon = daemon;
     for (let tries = 0; tries < READY_TRIES; tries += 1) {
       if (daemon.exitCode !== null || daemon.signalCode !== null) break;

@@ -1,22 +1,26 @@
 /**
  * `npm run containers -- COMMAND`: runs a command, by default a shell, beside a container engine of its own that has the
  * base images of deploy/. `docker` and `docker compose` are that engine's, and ports that containers publish are at
- * 127.0.0.1 for the command. Where there is no engine, the command runs without one: tests skip what needs it.
+ * 127.0.0.1 for the command. `--node-only` before it loads only the base of the image, but in the full run. Where there is no engine, the command runs without one: tests skip what needs it.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { baseImagesTar } from './base-images.js';
+import { isFullRun } from '../harness/run-sizes.js';
+import { baseImageTars } from './base-images.js';
 import { findEngineTools } from './engine-tools.js';
 import { ABSENT_VARIABLE } from './engine.js';
 import { runBesideEngine } from './namespaces.js';
 
-const [program = process.env['SHELL'] ?? 'sh', ...args] = process.argv.slice(2);
+const words = process.argv.slice(2);
+const forImage = words[0] === '--node-only';
+const [program = process.env['SHELL'] ?? 'sh', ...args] = words.slice(forImage ? 1 : 0);
 const tools = findEngineTools();
-const tar = baseImagesTar();
+const tars = baseImageTars().slice(0, forImage && !isFullRun() ? 1 : 2);
 
 if (typeof tools === 'string') withoutEngine(tools);
-else if (!existsSync(tar)) withoutEngine('the base images are absent; npm run containers:install makes them.');
-else process.exitCode = await runBesideEngine(tools, [program, ...args], [tar]);
+else if (!tars.every((tar) => existsSync(tar)))
+  withoutEngine('the base images are absent; npm run containers:install makes them.');
+else process.exitCode = await runBesideEngine(tools, [program, ...args], tars);
 
 function withoutEngine(reason: string): void {
   console.error(`No container engine: ${reason}`);

@@ -56,6 +56,11 @@ export const RUN_SIZES = {
   wakeUpSequences: { of: 'random sequences of wake-ups among processes, on each database', byDefault: 2, inFull: 8 },
   recordedModels: { of: 'recorded models of vendors, each with one output', byDefault: 0, inFull: 123 },
   chartsOnKubernetes: { of: 'values of the chart, tried on an API server of Kubernetes', byDefault: 0, inFull: 5 },
+  composedGenerations: {
+    of: 'generations of the compose file, whose containers are killed, upgraded and restored',
+    byDefault: 0,
+    inFull: 200,
+  },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 10, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
@@ -63,6 +68,7 @@ export const RUN_SIZES = {
 export const OTHER_SCRIPTS: Readonly<Record<string, string>> = {
   'test:browser': 'the pages in a browser',
   'test:clients': 'the client libraries, clients in other languages and MCP clients',
+  'test:containers': 'the image in a container engine',
 };
 
 export type SizedCheck = keyof typeof RUN_SIZES;
