@@ -15,14 +15,18 @@ import { providerContract } from '../contracts/provider.contract.js';
 import { readPage, ROOT } from './pages.js';
 
 describe('docs/writing-an-adapter.md', () => {
-  const shown = readPage('docs/writing-an-adapter.md')
-    .blocks.map(({ info, text }) => ({ path: info.split(' ')[1] ?? '', text }))
+  const page = readPage('docs/writing-an-adapter.md');
+  const shown = page.blocks
+    .map(({ info, text }) => ({ path: info.split(' ')[1] ?? '', text }))
     .filter(({ path }) => path.startsWith('docs/examples/'));
 
-  it('shows each file of docs/examples unchanged', () => {
+  it('shows files of docs/examples unchanged, and links the others', () => {
     for (const { path, text } of shown) expect(`${text}\n`, path).to.equal(readFileSync(join(ROOT, path), 'utf8'));
+    const linked = [...page.prose.matchAll(/\]\((examples\/\w[\w-]*\.ts)\)/g)].map(([, path]) => `docs/${path}`);
     const files = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.ts'));
-    expect(shown.map(({ path }) => path).sort()).to.deep.equal(files.map((name) => `docs/examples/${name}`).sort());
+    expect([...shown.map(({ path }) => path), ...linked].sort()).to.deep.equal(
+      files.map((name) => `docs/examples/${name}`).sort(),
+    );
   });
 });
 
