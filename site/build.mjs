@@ -2,7 +2,8 @@
  * `npm run docs:site [-- --serve] [-- --base /path/]`: builds the documentation site from the pages of this project into
  * site/dist. Fails on a dead link or anchor. VitePress is installed once into the cache, apart from the program's packages.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,44 +18,56 @@ import { stagePages } from './pages.mjs';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const OUTPUT = join(ROOT, 'site/dist');
 const PACKAGES = nodePackages({ name: 'site', title: 'VitePress' }, join(ROOT, 'site'));
+const PORT = 4173;
 
 const { values } = parseArgs({
   options: { serve: { type: 'boolean', default: false }, base: { type: 'string', default: '/' } },
 });
 
-const folder = packagesFolder(findProgram(PACKAGES) ?? (await installProgram(PACKAGES)));
-const stage = mkdtempSync(join(tmpdir(), 'darkroom-site-'));
 try {
-  const { repository } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  await stagePages(ROOT, stage, { repository: webAddress(repository), base: values.base });
-  symlinkSync(join(folder, 'node_modules'), join(stage, 'node_modules'));
+  await main(values);
+} catch (error) {
+  console.error(`docs:site: ${error.message}`);
+  process.exitCode = 1;
+}
+
+async function main({ base, serve }) {
+  if (!/^\/(.*\/)?$/.test(base)) throw new Error('--base must begin and end with a slash, as /darkroom/.');
+  const packages = packagesFolder(findProgram(PACKAGES) ?? (await installProgram(PACKAGES)));
+  const vitepress = join(packages, 'node_modules/vitepress/bin/vitepress.js');
+  const stage = mkdtempSync(join(tmpdir(), 'darkroom-site-'));
+  try {
+    await stagePages(ROOT, stage, { repository: repositoryAddress(), base });
+    symlinkSync(join(packages, 'node_modules'), join(stage, 'node_modules'));
+    build(vitepress, stage, base);
+    if (serve) await preview(vitepress, stage);
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+function build(vitepress, stage, base) {
   rmSync(OUTPUT, { recursive: true, force: true });
   mkdirSync(OUTPUT, { recursive: true });
-  vitepress('build', stage, '--outDir', OUTPUT);
-  const dead = deadLinks(OUTPUT, values.base);
+  const { status } = spawnSync(process.execPath, [vitepress, 'build', stage, '--outDir', OUTPUT], { stdio: 'inherit' });
+  if (status !== 0) throw new Error('VitePress did not build the site; its message is above.');
+  const dead = deadLinks(OUTPUT, base);
   if (dead.length > 0) throw new Error(`${dead.length} links of the site lead nowhere:\n${dead.join('\n')}`);
   console.log(`The site is in ${OUTPUT}; all links lead to pages and headings.`);
-  if (values.serve) serve(stage);
-} finally {
-  rmSync(stage, { recursive: true, force: true });
 }
 
-function vitepress(...args) {
-  const { status } = spawnSync(process.execPath, [join(folder, 'node_modules/vitepress/bin/vitepress.js'), ...args], {
-    stdio: 'inherit',
-  });
-  if (status !== 0) throw new Error('VitePress did not build the site; its message is above.');
+/** On this machine only, until it is interrupted; the staged pages are removed after it. */
+async function preview(vitepress, stage) {
+  symlinkSync(OUTPUT, join(stage, '.vitepress/dist'));
+  const args = [vitepress, 'preview', stage, '--host', '127.0.0.1', '--port', String(PORT)];
+  const server = spawn(process.execPath, args, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => server.kill(signal));
+  await once(server, 'exit');
 }
 
-/** On this machine only, until it is interrupted. */
-function serve(stageFolder) {
-  mkdirSync(join(stageFolder, '.vitepress'), { recursive: true });
-  symlinkSync(OUTPUT, join(stageFolder, '.vitepress/dist'));
-  vitepress('preview', stageFolder, '--host', '127.0.0.1', '--port', '4173');
-}
-
-/** The address of the repository for browsers; undefined where package.json names none. */
-function webAddress(repository) {
+/** The repository's address for browsers; undefined where package.json names none. */
+function repositoryAddress() {
+  const { repository } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const url = typeof repository === 'string' ? repository : repository?.url;
   return url?.replace(/^git\+/, '').replace(/\.git$/, '');
 }
