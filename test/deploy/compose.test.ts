@@ -31,6 +31,7 @@ interface Service {
   readonly pull_policy?: string;
   readonly build?: { readonly context: string; readonly dockerfile_inline: string };
   readonly user: string;
+  readonly working_dir?: string;
   readonly read_only: boolean;
   readonly cap_drop: readonly string[];
   readonly cap_add?: readonly string[];
@@ -178,6 +179,12 @@ describe('deploy/compose.yaml', () => {
       expect(build?.dockerfile_inline.trim().split('\n').slice(1), name).to.deep.equal([copied]);
     }
     expect(Object.keys(compose.configs)).to.deep.equal(['mongo-set-up']);
+  });
+
+  it('starts where the configuration is, since that names its catalog relative to the folder of the start', () => {
+    for (const name of OURS) expect(service(name).working_dir, name).to.equal('/etc/darkroom');
+    const single = yamlOf<Compose>('deploy/quick-start/compose.yaml').services['darkroom'];
+    expect(single?.working_dir).to.equal('/etc/darkroom');
   });
 
   it('checks the health without starting a runtime, at most four times per minute and container', () => {
