@@ -47,12 +47,17 @@ export async function withModules(
   return drivers;
 }
 
+/** What Node says of a module that cannot import the ports of this program. */
+const OWN_PACKAGE_MISSING = "Cannot find package 'darkroom-server'";
+
 async function load(name: string, folder: string): Promise<unknown> {
   try {
     const address = find(name, folder);
     if (address !== undefined) return await import(address);
   } catch (error) {
-    throw new ModuleRefused(`The module ${name} cannot be loaded: ${firstLine(error)}.`, error);
+    const fault = firstLine(error);
+    const more = fault.startsWith(OWN_PACKAGE_MISSING) ? ' Install darkroom-server in its folder or above it.' : '';
+    throw new ModuleRefused(`The module ${name} cannot be loaded: ${fault}.${more}`, error);
   }
   throw new ModuleRefused(`The module ${name} is missing: there is no package and no file of that name in ${folder}.`);
 }

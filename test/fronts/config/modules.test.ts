@@ -165,6 +165,13 @@ describe('modules of the configuration', () => {
       ]);
     });
 
+  it('say where to install this program if one cannot import it', async () => {
+    write('own.mjs', "import 'darkroom-server/core';");
+    expect((await faultsOf('modules: [./own.mjs]\n')).join()).to.match(
+      /^darkroom\.yaml:1: The module \.\/own\.mjs cannot be loaded: Cannot find package 'darkroom-server' imported from .*\. Install darkroom-server in its folder or above it\.$/,
+    );
+  });
+
   it('add signers of outputs, of which ai_marks.signer chooses one', async () => {
     write(
       'seal.mjs',
