@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 const BASE = '/console/';
 /** By package. Each has the licence beside its files, as the licences require. */
 const PACKAGED = {
+  // Not for browsers: of 7 MB the service needs one file.
+  'h264-mp4-encoder': ['embuild/dist/h264-mp4-encoder.node.js', 'package.json', 'LICENSE.md'],
   '@picocss/pico': ['css/pico.min.css', 'LICENSE.md'],
   'swagger-ui-dist': [
     'swagger-ui-bundle.js',

@@ -106,7 +106,11 @@ describe('the package on npm', () => {
           name,
         ).to.equal(true);
       }
-    expect(packed).to.include.members(['dist/web/index.html', 'dist/packages/swagger-ui-dist/swagger-ui.css']);
+    expect(packed).to.include.members([
+      'dist/web/index.html',
+      'dist/packages/swagger-ui-dist/swagger-ui.css',
+      'dist/packages/h264-mp4-encoder/embuild/dist/h264-mp4-encoder.node.js',
+    ]);
   });
 
   it('is never published from a folder that nobody checked', () => {

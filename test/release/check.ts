@@ -11,7 +11,7 @@ import { emptyHome, type Place, run } from './run.js';
 import { inEmptyFolder, tryChart, tryPython, tryServer, tryTypescript } from './trials.js';
 
 /** What a checkout may take with its packages and its build and without its history, as `du -sm` counts it. */
-const MOST_CHECKOUT_MIB = 460;
+const MOST_CHECKOUT_MIB = 450;
 /** Of the embedded stores, which carry binaries. */
 const QUICK_TESTS = ['--no-enable-source-maps', '--parallel', 'dist/test/adapters/{files,sqlite,timers}/**/*.test.js'];
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { libraryInterpreter } from '../clients/python-library.js';
 import { CHART, pathOf } from '../deploy/chart-files.js';
@@ -68,24 +69,50 @@ interface Sbom {
   readonly components: readonly { readonly name: string; readonly purl?: string }[];
 }
 
-/** The packages that an installation of the server has, as CycloneDX; npm makes the list of the lock file. */
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { readonly name?: string; readonly version: string; readonly dev?: boolean }>
+  >;
+}
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies?: unknown;
+}
+
+/**
+ * The packages that an installation of the server has, as CycloneDX. npm makes the list of a lock file without development
+ * packages: with `--omit dev` it also leaves out packages that are needed both ways.
+ */
 async function writeSbom(source: Place, file: string, version: string): Promise<void> {
-  const args = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--omit', 'dev'];
-  const bom = JSON.parse(await run('npm', [...args, '--package-lock-only'], source)) as Sbom;
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(source.folder, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>;
-    devDependencies: Record<string, string>;
-  };
-  const names = new Set(
-    bom.components.map(({ purl = '' }) => decodeURIComponent(purl).replace(/^pkg:npm\/|@[^@]*$/g, '')),
-  );
-  const absent = Object.keys(dependencies).filter((name) => !names.has(name));
-  const unwanted = Object.keys(devDependencies).filter((name) => names.has(name));
-  if (bom.bomFormat !== 'CycloneDX' || absent.length > 0 || unwanted.length > 0)
-    throw new Error(`The SBOM is not that of the server: without ${absent.join()}, and with ${unwanted.join()}.`);
-  // npm names it after the folder.
-  Object.assign(bom.metadata.component, { name: 'darkroom-server', version });
-  writeFileSync(file, `${JSON.stringify(bom, null, 2)}\n`);
+  const manifest = JSON.parse(readFileSync(join(source.folder, 'package.json'), 'utf8')) as Manifest;
+  const { devDependencies: _, ...own } = manifest;
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-sbom-'));
+  try {
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(own));
+    cpSync(join(source.folder, 'package-lock.json'), join(folder, 'package-lock.json'));
+    const place = { ...source, folder };
+    await run('npm', ['install', '--package-lock-only', '--ignore-scripts', '--offline', '--no-audit'], place);
+    const args = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
+    const bom = JSON.parse(await run('npm', args, place)) as Sbom;
+    const listed = new Set(bom.components.map(({ purl = '' }) => decodeURIComponent(purl).replace('pkg:npm/', '')));
+    const isListed = ([name, wanted]: readonly [string, string]): boolean => listed.has(`${name}@${wanted}`);
+    const absent = Object.entries(own.dependencies).filter((one) => !isListed(one));
+    const lock = JSON.parse(readFileSync(join(source.folder, 'package-lock.json'), 'utf8')) as Lock;
+    const needed = new Set(
+      Object.entries(lock.packages).flatMap(([path, { version: locked, name, dev = false }]) =>
+        dev ? [] : [`${name ?? path.split('node_modules/').at(-1)}@${locked}`],
+      ),
+    );
+    const unwanted = [...listed].filter((one) => !needed.has(one));
+    if (bom.bomFormat !== 'CycloneDX' || absent.length > 0 || unwanted.length > 0)
+      throw new Error(`The SBOM is not that of the server: without ${absent.join()}, and with ${unwanted.join()}.`);
+    // npm names it after the folder.
+    Object.assign(bom.metadata.component, { name: 'darkroom-server', version });
+    writeFileSync(file, `${JSON.stringify(bom, null, 2)}\n`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** `sha256sum --check SHA256SUMS` reads the file that this writes. */

@@ -91,7 +91,8 @@ export async function serve(
       printed = (printed + text.toString()).slice(-20_000);
     });
   const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; !(await isReady(url)); tries += 1) {
+  // The first key is in its file before this is printed.
+  for (let tries = 0; !printed.includes('Serving on') || !(await isReady(url)); tries += 1) {
     if (child.exitCode !== null || tries === READY_TRIES) {
       await stop(child);
       throw new Error(`The installed server did not become ready: ${printed}`);

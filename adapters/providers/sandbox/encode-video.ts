@@ -1,4 +1,4 @@
-import h264 from 'h264-mp4-encoder';
+import type h264Module from 'h264-mp4-encoder';
 import {
   BufferSource,
   BufferTarget,
@@ -10,7 +10,12 @@ import {
   Mp4OutputFormat,
   Output,
 } from 'mediabunny';
+import { createRequire } from 'node:module';
 import type { Plan } from './plan.js';
+
+/** One file of the package, which the build copies: `apps/web/build.mjs` has the list. */
+const ENCODER = '../../../packages/h264-mp4-encoder/embuild/dist/h264-mp4-encoder.node.js';
+const h264 = createRequire(import.meta.url)(ENCODER) as typeof h264Module;
 
 /**
  * Encodes H.264 in an MP4 that can be played while it loads. The same frames give the same bytes. Width and height are even;

@@ -56,7 +56,6 @@ const LOADED_WITH_FIRST_USE = [
   'agenda',
   'cli-progress',
   'file-type',
-  'h264-mp4-encoder',
   'mediabunny',
   'minio',
   'mongodb',
