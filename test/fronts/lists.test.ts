@@ -114,11 +114,14 @@ function copiesIn(path: string): string[] {
     .map(([name]) => `${path}: ${name}`);
 }
 
+/** Made from the lists, or of other packages. */
+const GENERATED = /\/(?:generated|node_modules)\/|\/darkroom_client\/types\.py$/;
+
 function sources(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
-      .filter((path) => /\.(?:tsx?|py)$/.test(path) && !/\/(?:generated|node_modules)\//.test(path)),
+      .filter((path) => /\.(?:tsx?|py)$/.test(path) && !GENERATED.test(path)),
   );
 }
 
