@@ -198,6 +198,20 @@ describe('deploy/Dockerfile', () => {
     }
   });
 
+  it('has every file for Compose, at the same place below /app', () => {
+    const inFolders = ['compose', 'compose/grpc', 'config', 'quick-start'].flatMap((folder) =>
+      readdirSync(pathOf(`deploy/${folder}`), { withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name !== '.env')
+        .map(({ name }) => `deploy/${folder}/${name}`),
+    );
+    const beside = readdirSync(pathOf('deploy'))
+      .filter((name) => /^compose.*\.yaml$|\.sh$|^\.env\.example$/.test(name))
+      .map((name) => `deploy/${name}`);
+    const found = copied([last]).filter(({ target }) => target.startsWith('/app/deploy/'));
+    expect(found.map(({ source }) => source)).to.have.members([...inFolders, ...beside]);
+    for (const { source, target } of found) expect(target).to.equal(`/app/${source}`);
+  });
+
   it('runs one process, which receives signals', () => {
     expect(restsOf('ENTRYPOINT')).to.deep.equal(['["darkroom"]']);
     expect(restsOf('STOPSIGNAL')).to.deep.equal(['SIGTERM']);
