@@ -77,11 +77,6 @@ function apiServerFromGo(version: string): Install {
   };
 }
 
-/** The path of helm. Throws ServerAbsent with a sentence where it is not there and cannot be installed. */
-export async function installedHelm(): Promise<string> {
-  return helmPath() ?? (await installed(PROGRAMS.helm)).path;
-}
-
 async function installed(program: Program): Promise<FoundProgram> {
   const found = findProgram(program);
   if (found) return found;
@@ -106,6 +101,8 @@ export class ApiServer {
 
   private constructor(
     private readonly url: string,
+    /** The path of helm. */
+    readonly helm: string,
     /** For helm. */
     readonly kubeconfig: string,
     private readonly ends: readonly (() => Promise<unknown>)[],
@@ -113,6 +110,7 @@ export class ApiServer {
 
   /** Throws ServerAbsent with a sentence where its programs are not there and cannot be installed. */
   static async start(): Promise<ApiServer> {
+    const helm = helmPath() ?? (await installed(PROGRAMS.helm)).path;
     const [etcd, program] = [await installed(PROGRAMS.etcd), await installed(PROGRAMS.apiServer)];
     const supervisor = await supervision();
     const folder = supervisor.freshFolder();
@@ -168,7 +166,7 @@ export class ApiServer {
         'current-context': 'test',
       }),
     );
-    const server = new ApiServer(url, kubeconfig, [endOfServer, endOfStore]);
+    const server = new ApiServer(url, helm, kubeconfig, [endOfServer, endOfStore]);
     await server.untilReady();
     return server;
   }
