@@ -13,13 +13,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../core/json.js';
 import { textOf } from '../deploy/chart-files.js';
 import { skipWithout } from '../deploy/tools.js';
-import { ClientHistory } from '../faults/client-history.js';
-import { Load } from '../faults/load.js';
 import { ask, type Books, checkBooks } from './accounting.js';
 import { BrokenRegistries } from './broken-registries.js';
 import { documentedCommand, type Ran, runCommands } from './documented.js';
 import { Engine } from './engine.js';
 import { buildCommand, copyBuildContext, IMAGE_PAGE } from './image-build.js';
+import { PatientClients } from './patient-clients.js';
 import { RELAY_PORT } from './registry-proxy.js';
 
 const PAGE = IMAGE_PAGE;
@@ -157,18 +156,15 @@ describe('the image', function suite() {
   });
 
   it('loses and doubles nothing when it is stopped under load, and exits with 0', async () => {
-    const over = new AbortController();
-    const history = new ClientHistory();
-    const load = new Load(history, URL, key, over.signal);
-    const running = load.run(CLIENTS, 1);
-    await until(() => history.accepted.length >= OPEN_GENERATIONS);
-    await succeeds('docker stop darkroom');
-    expect(docker('inspect', '--format', '{{.State.ExitCode}} {{.State.OOMKilled}}', 'darkroom')).to.equal('0 false');
-    load.stop();
-    await running;
-    await succeeds('docker start darkroom');
-    for (const create of history.unknown) while (!(await load.settle(create))) await sleep(100);
-    over.abort();
+    const clients = new PatientClients(URL, key);
+    const { history } = clients;
+    await clients.run(CLIENTS, async () => {
+      await until(() => history.accepted.length >= OPEN_GENERATIONS);
+      await succeeds('docker stop darkroom');
+      const state = docker('inspect', '--format', '{{.State.ExitCode}} {{.State.OOMKilled}}', 'darkroom');
+      expect(state).to.equal('0 false');
+      await succeeds('docker start darkroom');
+    });
     for (const { generationId = '' } of history.accepted) accepted.add(generationId);
     expect(history.contradictions).to.deep.equal([]);
     await allEnd();

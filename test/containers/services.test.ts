@@ -10,13 +10,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithout } from '../deploy/tools.js';
-import { ClientHistory } from '../faults/client-history.js';
-import { Load } from '../faults/load.js';
+import type { ClientHistory } from '../faults/client-history.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { ask, type Books, checkBooks } from './accounting.js';
 import { documented, type Ran, runCommands } from './documented.js';
 import { Engine } from './engine.js';
 import { buildCommand, copyBuildContext } from './image-build.js';
+import { PatientClients } from './patient-clients.js';
 
 const PAGE = 'docs/deploying/compose.md';
 const URL = 'http://localhost:8080';
@@ -66,10 +66,11 @@ describe('the services of the compose file', function suite() {
         await engine.start();
       },
     ];
-    await underLoad(1, async (history) => {
+    await underLoad(async (history) => {
       for (const [index, fault] of faults.entries()) {
         await until(() => history.accepted.length >= ((index + 1) * GENERATIONS) / (faults.length + 1));
         await fault();
+        console.log(`      fault ${index + 1} after ${history.accepted.length} accepted generations`);
       }
       await until(() => history.accepted.length >= GENERATIONS);
     });
@@ -81,7 +82,7 @@ describe('the services of the compose file', function suite() {
     writeFileSync(url, readFileSync(url, 'utf8').replace(/(darkroom:)[^@]+/, '$1another-password'));
     writeFileSync(join(folder, 'deploy/secrets/objects_secret_key'), 'another-secret-of-the-store\n');
     await succeeds('docker compose up --detach --wait --force-recreate');
-    await underLoad(2, (history) => until(() => history.accepted.length >= CLIENTS));
+    await underLoad((history) => until(() => history.accepted.length >= CLIENTS));
     report(await checkBooks(URL, key, accepted));
   });
 
@@ -101,7 +102,7 @@ describe('the services of the compose file', function suite() {
         await sleep(50);
       }
     })();
-    await underLoad(3, () => succeeds(documented(PAGE, 'sh upgrade.sh')));
+    await underLoad(() => succeeds(documented(PAGE, 'sh upgrade.sh')));
     over.abort();
     await asking;
     console.log(`      ${asked.all} requests during the upgrade`);
@@ -115,25 +116,17 @@ describe('the services of the compose file', function suite() {
     const before = await checkBooks(URL, key, accepted);
     const [atBackup, backup] = [new Set(accepted), documented(PAGE, '--file /backups/first.tar --directory /stores .')];
     await succeeds(backup);
-    await underLoad(4, (history) => until(() => history.accepted.length >= CLIENTS));
+    await underLoad((history) => until(() => history.accepted.length >= CLIENTS));
     const text = await succeeds(documented(PAGE, 'docker compose down --volumes'));
     expect(text).to.match(new RegExp(`${before.generations} generations agree`));
     expect(await checkBooks(URL, key, atBackup)).to.deep.equal(before);
   });
 
-  /** Runs clients meanwhile, then repeats every create of unknown outcome and waits until every generation has ended. */
-  async function underLoad(seed: number, during: (history: ClientHistory) => Promise<unknown>): Promise<void> {
-    const [over, history] = [new AbortController(), new ClientHistory()];
-    const load = new Load(history, URL, key, over.signal);
-    const running = load.run(CLIENTS, seed);
-    try {
-      await during(history);
-    } finally {
-      load.stop();
-      await running;
-    }
-    for (const create of history.unknown) while (!(await load.settle(create))) await sleep(100);
-    over.abort();
+  /** Runs clients meanwhile, and waits until every generation has ended. */
+  async function underLoad(during: (history: ClientHistory) => Promise<unknown>): Promise<void> {
+    const clients = new PatientClients(URL, key);
+    const { history } = clients;
+    await clients.run(CLIENTS, () => during(history));
     expect(history.contradictions).to.deep.equal([]);
     for (const { generationId = '' } of history.accepted) {
       accepted.add(generationId);
