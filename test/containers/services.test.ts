@@ -5,6 +5,7 @@
  * create, repeat and cancel generations. Credits are counted from what REST shows. Only in the full run.
  */
 import { expect } from 'chai';
+import type { Suite } from 'mocha';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +26,9 @@ const CLIENTS = 6;
 const PAUSE_MS = 3_000;
 const NEXT_VERSION = '0.1.1';
 
-describe('the services of the compose file', function suite() {
+if (GENERATIONS > 0) describe('the services of the compose file', services);
+
+function services(this: Suite): void {
   this.timeout(1_200_000);
   let engine: Engine;
   let folder: string;
@@ -33,7 +36,6 @@ describe('the services of the compose file', function suite() {
   const accepted = new Set<string>();
 
   before(async function before() {
-    if (GENERATIONS === 0) this.skip();
     engine = skipWithout(this, Engine.ofEnvironment());
     folder = mkdtempSync(join(tmpdir(), 'darkroom-services-'));
     copyBuildContext(folder);
@@ -158,7 +160,7 @@ describe('the services of the compose file', function suite() {
     expect(code, `${commands}\n${text.slice(-4_000)}`).to.equal(0);
     return text;
   }
-});
+}
 
 function report({ generations, entries, charged }: Books): void {
   console.log(`      ${generations} generations, ${entries} entries, ${charged} credits charged`);
