@@ -14,7 +14,7 @@ import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';
 import { DISTRIBUTED, EMBEDDED, type Lane } from '../service/lanes.js';
 import { type Client, LiveService } from '../service/live-service.js';
-import { HAD_ATTRIBUTIONS, RELEASE_AFTER, releaseBefore } from './release-before.js';
+import { IS_RECENT, RELEASE_AFTER, releaseBefore } from './release-before.js';
 import {
   addressesOf,
   catalogBefore,
@@ -71,7 +71,7 @@ function upgraded(lane: Lane, isShared: boolean): void {
       ...(isShared ? { lane: open } : {}),
       program: older,
     });
-    service.server.environment = { DARKROOM_SETTINGS_RECOVERY_GRACE_SECONDS: '3600' };
+    service.server.environment = IS_RECENT ? {} : { DARKROOM_SETTINGS_RECOVERY_GRACE_SECONDS: '3600' };
     await service.server.start();
     service.server.environment = {};
     work = await workBefore(service);
@@ -153,6 +153,7 @@ function upgraded(lane: Lane, isShared: boolean): void {
   });
 
   it('begins what was queued, woken by what the release before had scheduled, and ends it', async () => {
+    if (IS_RECENT) await recoverAll(RELEASE_AFTER);
     for (const made of work.open.filter(({ id }) => atKill.queued.has(id)))
       expect((await client.until(made.id))['status'], made.key).to.equal('succeeded');
   });
@@ -188,7 +189,7 @@ function upgraded(lane: Lane, isShared: boolean): void {
       allPages((page) => context.accounts.entries(work.accountId, page), 100),
     );
     const isOld = (id: string | undefined) =>
-      !HAD_ATTRIBUTIONS && ended.find((one) => one.id === id)?.key !== 'referring-anew';
+      !IS_RECENT && ended.find((one) => one.id === id)?.key !== 'referring-anew';
     for (const { generationId, attribution, sequence } of entries)
       if (generationId === undefined || isOld(generationId))
         expect(attribution?.modelKey, `entry ${sequence}`).to.equal(undefined);
