@@ -1,13 +1,11 @@
 /**
  * Goal: docs/scaling.md computes from figures that hold. Method: its table of documents adds up, its sums are within the
- * bounds that test/service/documents-written.test.ts holds the program to, and it names these; its table of shard keys has
- * every collection with the key of the schema.
+ * bounds that test/service/documents-written.test.ts holds the program to, and it names these.
  */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { schemaCollections } from '../../adapters/mongo/schema.js';
-import { plain, readPage, ROOT, tablesOf } from './pages.js';
+import { readPage, ROOT, tablesOf } from './pages.js';
 
 const page = readPage('docs/scaling.md');
 const tables = tablesOf(page);
@@ -39,17 +37,5 @@ describe('docs/scaling.md', () => {
     expect(bounds.every(Number.isFinite)).to.equal(true);
     sums.forEach((sum, column) => expect(sum).to.be.at.most(bounds[column] ?? 0));
     expect(page.text).to.include(`the test fails above ${bounds[0]}, ${bounds[1]} and ${bounds[2]}.`);
-  });
-
-  it('says of every collection how it is sharded', () => {
-    const keys = tables.find(({ columns }) => columns[1] === 'Shard key')?.rows ?? [];
-    const shown = keys.flatMap(([names = '', key = '']) =>
-      [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${name}: ${plain(key).split(',')[0]}`),
-    );
-    const known = schemaCollections().map(([name, { shardKey }]) => {
-      const [field] = Object.keys(shardKey ?? {});
-      return `${name}: ${field === undefined ? 'none' : `${field} hashed`}`;
-    });
-    expect(shown).to.have.members([...known, 'agenda_wake_ups: none']);
   });
 });
