@@ -111,7 +111,12 @@ function sectionsOf(path: string): string[] {
 /** Variables of commands and tests. */
 const OTHER_VARIABLES = /^DARKROOM_(?:COMMAND|CONFIG|API_KEY|URL|SERVICE_TOKEN|PROFILE|DEBUG|TEST_.*)$/;
 
-/** A variable that is empty counts as not set. One line break at its end is left out: it comes from a secret made of a file. */
+/** The same variables without one line break at the end of a value, which comes from a secret made of a file. */
+export function withoutLineBreaks(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value?.replace(/\r?\n$/, '')]));
+}
+
+/** A variable that is empty counts as not set. */
 function valuesOfEnvironment(
   { environment, faults, unused = new Set() }: Sources,
   keys: KeySchemas,
@@ -121,9 +126,8 @@ function valuesOfEnvironment(
   for (const path of keys.keys())
     pathsByVariable.set(variableOf(path), [path, ...(pathsByVariable.get(variableOf(path)) ?? [])]);
   const given = new Map<string, Given>();
-  for (const [name, whole] of Object.entries(environment)) {
-    const text = whole?.replace(/\r?\n$/, '') ?? '';
-    if (!name.startsWith('DARKROOM_') || text === '') continue;
+  for (const [name, text] of Object.entries(environment)) {
+    if (!name.startsWith('DARKROOM_') || text === undefined || text === '') continue;
     const [path, other] = pathsByVariable.get(name) ?? [];
     if (other !== undefined)
       faults.push({ message: `${name} is the variable of both ${other} and ${path}; give one of them another name.` });

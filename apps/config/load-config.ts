@@ -16,6 +16,7 @@ import {
   providerKinds,
   readValues,
   type Sources,
+  withoutLineBreaks,
 } from './given-values.js';
 import { valuesOf } from './key.js';
 import { KEYS, keySchemas, NO_SIGNER_NAME, optionsOf, PROVIDER_KEYS, type ProviderKinds, variableOf } from './keys.js';
@@ -49,10 +50,11 @@ export interface ConfigSource {
 export async function loadConfig({
   file: named,
   role,
-  environment = process.env,
+  environment: variables = process.env,
   folder = process.cwd(),
   text,
 }: ConfigSource = {}): Promise<Config> {
+  const environment = withoutLineBreaks(variables);
   const name = configFileOf({ file: named, environment, folder });
   const file =
     text === undefined ? fileOf(name, folder) : { file: name ?? CONFIG_FILE, document: new LocatedYaml(text) };
@@ -97,7 +99,9 @@ function variablesOfOtherKinds(drivers: readonly Driver[], kinds: ProviderKinds)
 export function configDrivers({ file, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<
   readonly Driver[]
 > {
-  return driversOf({ file: fileOf(configFileOf({ file, environment, folder }), folder), environment }, folder);
+  const variables = withoutLineBreaks(environment);
+  const read = fileOf(configFileOf({ file, environment: variables, folder }), folder);
+  return driversOf({ file: read, environment: variables }, folder);
 }
 
 /** The file that a configuration is read from: the one named, else that of DARKROOM_CONFIG, else darkroom.yaml if it exists. */

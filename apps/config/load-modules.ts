@@ -69,11 +69,15 @@ function find(name: string, folder: string): string | undefined {
   if (stat?.isFile() === true) return pathToFileURL(path).href;
   const beside = join(folder, 'darkroom.yaml');
   const isPath = /^[./]/.test(name);
+  const isFolder = stat?.isDirectory() === true;
+  const isPackage = isFolder && ['package.json', 'index.js'].some((file) => existsSync(join(path, file)));
   return (
     (isPath ? undefined : found(() => resolveImport(name, pathToFileURL(beside).href))) ??
-    (stat?.isDirectory() === true ? entryOf(path) : undefined) ??
+    (isPackage ? entryOf(path) : undefined) ??
     found(() => pathToFileURL(createRequire(beside).resolve(path)).href) ??
-    (isPath ? undefined : found(() => resolveImport(name, import.meta.url)))
+    (isPath ? undefined : found(() => resolveImport(name, import.meta.url))) ??
+    // A folder of another use may have the name of a package of the program; this one is not that.
+    (isFolder ? entryOf(path) : undefined)
   );
 }
 

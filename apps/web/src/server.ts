@@ -36,7 +36,9 @@ const OWN_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 export function readable(address: string): string {
   const { protocol, port, hostname, pathname, search } = new URL(address);
   const isOwn = protocol === 'http:' && location.protocol === protocol && port === location.port;
-  return isOwn && OWN_NAMES.has(hostname) && OWN_NAMES.has(location.hostname) ? pathname + search : address;
+  return isOwn && OWN_NAMES.has(hostname) && OWN_NAMES.has(location.hostname)
+    ? location.origin + pathname + search
+    : address;
 }
 
 /** An address of the page's own part of the server, or, with `/api/` in front, of its public API. */

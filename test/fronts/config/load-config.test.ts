@@ -104,7 +104,12 @@ describe('configuration', () => {
 
   it('leaves out one line break at the end of a variable, as a secret made of a file has one', async () => {
     const options = async (text: string) => {
-      const environment = { DARKROOM_MONGO_URL: text, DARKROOM_STORES_DATABASE: 'mongo\r\n' };
+      const environment = {
+        DARKROOM_MONGO_URL: text,
+        DARKROOM_STORES_DATABASE: 'mongo\r\n',
+        DARKROOM_PROVIDERS_SANDBOX_KIND: 'sandbox\n',
+        DARKROOM_CONFIG: '\n',
+      };
       return (await loadConfig({ folder, environment })).stores.database.options['url'];
     };
     for (const end of ['', '\n', '\r\n'])

@@ -165,6 +165,15 @@ describe('modules of the configuration', () => {
       ]);
     });
 
+  it('are packages of the program where a folder of another use has their name', async () => {
+    mkdirSync(join(folder, 'pino'));
+    write('pino/notes.txt', 'no package');
+    expect((await faultsOf('modules: [pino]\n')).join()).to.match(/The module pino export/);
+    rmSync(join(folder, 'pino'), { recursive: true });
+    mkdirSync(join(folder, 'nothing'));
+    expect((await faultsOf('modules: [nothing]\n')).join()).to.include('neither a package.json nor an index.js');
+  });
+
   it('say where to install this program if one cannot import it', async () => {
     write('own.mjs', "import 'darkroom-server/core';");
     expect((await faultsOf('modules: [./own.mjs]\n')).join()).to.match(
