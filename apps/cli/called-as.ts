@@ -1,5 +1,6 @@
 import { basename, relative, sep } from 'node:path';
 import type { Environment } from '../config/load-config.js';
+import { quoted, shellWord } from '../shell-word.js';
 
 /** Longer text in DARKROOM_COMMAND is not a command. */
 const MAX_CHARACTERS = 200;
@@ -19,7 +20,7 @@ export function calledAs(environment: Environment, script: string, folder: strin
   if (/^darkroom(\.[a-z0-9]+)?$/.test(basename(script))) return 'darkroom';
   const path = relative(folder, script);
   const shortest = path.startsWith('..') ? script : path;
-  return `node ${/^[\w./:\\-]+$/.test(shortest) ? shortest : JSON.stringify(shortest)}`;
+  return `node ${shellWord(shortest)}`;
 }
 
 /** Whether the command runs the program in a container, where a path of the program's is not the user's. */
@@ -30,7 +31,7 @@ export function isInContainer(command: string): boolean {
 /** The command by which the user reads a file of the program's. */
 export function readingCommand(command: string, file: string): string {
   const inside = isInContainer(command) ? command.replace(/darkroom$/, '') : '';
-  return `${inside}cat '${file}'`;
+  return `${inside}cat ${quoted(file)}`;
 }
 
 /** Rewrites each `darkroom <command>` of a text for `command`; other mentions of the name stay. */

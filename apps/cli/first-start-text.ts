@@ -1,4 +1,5 @@
 import { type Demo, FIRST_PROMPT } from '../service/first-start.js';
+import { quoted, shellWord } from '../shell-word.js';
 import { isInContainer, readingCommand } from './called-as.js';
 import type { KeptKey } from './client/connection.js';
 import { facts } from './terminal.js';
@@ -46,7 +47,7 @@ export function firstStartText({ command, serving, url, demo, key, link, kept, p
 
 /** Makes another key in place of one that nobody has any more. `config` is the file that `serve` was given. */
 export function keysCreateCommand(command: string, appId: string, config?: string): string {
-  return `${command} keys create ${appId} --name "another key"${config === undefined ? '' : ` --config '${config}'`}`;
+  return `${command} keys create ${appId} --name "another key"${config === undefined ? '' : ` --config ${quoted(config)}`}`;
 }
 
 function keyText(command: string, appId: string, { shown, file }: FirstSecret): string {
@@ -112,7 +113,7 @@ function firstCommand(
 ): string | undefined {
   if (kept === undefined && secret === undefined) return undefined;
   const variable = kept === undefined ? `DARKROOM_API_KEY="${secret}" ` : '';
-  const server = kept?.isDefault ? '' : ` --url ${url}`;
+  const server = kept?.isDefault ? '' : ` --url ${shellWord(url)}`;
   return `${variable}${command} generate "${FIRST_PROMPT}" --model ${modelKey} --out first-picture${server}`;
 }
 

@@ -44,7 +44,7 @@ export function print({ stdout }: Pick<CliIo, 'stdout'>, text: string): void {
 
 /** Goes to stderr, so that stdout holds results only. */
 export function say({ stderr }: Pick<CliIo, 'stderr'>, text: string): void {
-  stderr.write(`${text}\n`);
+  stderr.write(`${printableLines(text)}\n`);
 }
 
 /** Prints a result. Throws its failure. */
@@ -53,9 +53,14 @@ export function show(
   { json, text, notes = [], failure }: Shown,
   options: { readonly json?: boolean },
 ): void {
-  print(io, options.json ? JSON.stringify(json, null, 2) : text);
+  print(io, options.json ? JSON.stringify(json, null, 2) : printableLines(text));
   if (!options.json) for (const note of notes) say(io, note);
   if (failure !== undefined) throw failure;
+}
+
+/** Names and sentences of a server or of other people may be in any text. */
+function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
 }
 
 type Cell = string | number | bigint | MessageTime | undefined;

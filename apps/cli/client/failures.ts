@@ -3,6 +3,7 @@ import { ApiError, DarkroomError, type GenerationTask } from '../../../clients/t
 import { type ErrorCode, ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { ConfigInvalid } from '../../config/config.js';
 import { printable } from '../../logging/logged-fields.js';
+import { shellWord } from '../../shell-word.js';
 import { EXIT, Failure, sentenceOf, withMore } from '../exit.js';
 import type { ConnectionOptions } from './connection.js';
 import { Interrupted } from './follow-generation.js';
@@ -43,7 +44,7 @@ export function whereToFind(
   cancelling: Cancelling = 'no',
 ): string {
   const state = completed_at === undefined ? STATES[cancelling] : 'has ended';
-  return `Generation ${generation_id} ${state}; fetch it with: darkroom status ${generation_id} --out <path>${url === undefined ? '' : ` --url ${url}`}`;
+  return `Generation ${generation_id} ${state}; fetch it with: darkroom status ${shellWord(generation_id)} --out <path>${url === undefined ? '' : ` --url ${shellWord(url)}`}`;
 }
 
 /** A failure after the acceptance ends with where the generation is to be found. */
@@ -58,7 +59,7 @@ export function cutShort(
 
 /** A hint for a user who does not know whether a create was accepted. */
 export function unheard(idempotencyKey: string): string {
-  return `Whether it was accepted is not known; the same command with --idempotency-key ${idempotencyKey} finds out and does not spend twice.`;
+  return `Whether it was accepted is not known; the same command with --idempotency-key ${shellWord(idempotencyKey)} finds out and does not spend twice.`;
 }
 
 /** A create without a response, or with one that does not show what was done, may have been accepted. */

@@ -1,4 +1,5 @@
 import { SingleBar } from 'cli-progress';
+import { printable } from '../../logging/logged-fields.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 
@@ -20,7 +21,13 @@ const SAVE_CURSOR = '\u001b7';
 export function openProgress(io: CliIo, steps: number, options: { readonly json?: boolean }): Progress {
   if (options.json)
     return { step: () => undefined, note: () => undefined, keep: () => undefined, end: () => undefined };
-  return io.stderr.isTTY ? barProgress(io, steps) : lineProgress(io);
+  const progress = io.stderr.isTTY ? barProgress(io, steps) : lineProgress(io);
+  return {
+    step: (what) => progress.step(printable(what)),
+    note: (what) => progress.note(printable(what)),
+    keep: (what) => progress.keep(printable(what)),
+    end: () => progress.end(),
+  };
 }
 
 function lineProgress(io: CliIo): Progress {

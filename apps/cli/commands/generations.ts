@@ -4,6 +4,7 @@ import type { GenerationTask } from '../../../clients/typescript/src/index.js';
 import { type GenerationStatus, isTerminal, STATUSES } from '../../../core/generation/generation.js';
 import { printable } from '../../logging/logged-fields.js';
 import type { GenerationRecord, InspectGenerationResponse, ProviderCost } from '../../operator/operator.js';
+import { shellWord } from '../../shell-word.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { ownCreditsText, taskText } from '../client/follow-generation.js';
 import {
@@ -287,5 +288,5 @@ function ownCancelText({ command }: CliIo, { status, generation_id }: Generation
   if (status === 'cancelled') return 'The generation is cancelled.';
   if (status === 'succeeded' || status === 'failed')
     return `The generation already had ${status}; nothing was changed.`;
-  return `Cancel asked for; still ${status}. To see how it ends, run: ${command} status ${generation_id}`;
+  return `Cancel asked for; still ${status}. To see how it ends, run: ${command} status ${shellWord(generation_id)}`;
 }

@@ -11,6 +11,7 @@ import {
 import { derivedUuid } from '../../../core/ids.js';
 import { END_EVENTS, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/endpoint.js';
 import { SEND_MS } from '../../../core/webhooks/send-delivery.js';
+import { printable } from '../../logging/logged-fields.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { Interruption } from '../client/follow-generation.js';
 import { usageFailure } from '../exit.js';
@@ -37,13 +38,17 @@ export async function listen(io: CliIo, options: ListenOptions): Promise<void> {
   const { signal, leaving } = interruption;
   const forwarder = new Forwarder(
     (message) => postMessage(message, { url: url ?? '', secret }, leaving),
-    (attempt) => print(io, options.json ? JSON.stringify(attemptJson(attempt)) : attemptText(attempt)),
+    (attempt) => print(io, options.json ? JSON.stringify(attemptJson(attempt)) : printable(attemptText(attempt))),
     signal,
   );
   try {
     await follow(io, client, { ...options, signal }, async (message, eventId) => {
       if (url !== undefined) await forwarder.take(message);
-      else print(io, options.json ? JSON.stringify({ ...messageJson(message), event_id: eventId }) : textOf(message));
+      else
+        print(
+          io,
+          options.json ? JSON.stringify({ ...messageJson(message), event_id: eventId }) : printable(textOf(message)),
+        );
     });
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -90,14 +95,21 @@ async function follow(
 }
 
 function readTarget(text: string): string {
-  // An address without a scheme, as development servers print it: `new URL` would take `localhost:` for the scheme.
-  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const address = withScheme(text);
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+  const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && !text.startsWith('/');
+  // The text is not repeated: it may have a password in it.
+  if (!isUsable || url.username !== '' || url.password !== '')
     throw usageFailure(
-      `--forward-to must be an address such as localhost:3000/webhooks, or an http or https URL without a password, not ${text}.`,
+      '--forward-to must be a port, an address such as localhost:3000/webhooks, or an http or https URL without a password.',
     );
   return url.href;
+}
+
+/** Reads an address as development servers print it: `new URL` takes `localhost:` for a scheme, and a port for an IPv4 address. */
+function withScheme(text: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
+  return `http://${text.replace(/^:?(?=\d+(?:\/|$))/, 'localhost:')}`;
 }
 
 /** A given one is not shown again. */

@@ -4,6 +4,7 @@ import { type ConfigSource, loadConfig } from '../../config/load-config.js';
 import { printable } from '../../logging/logged-fields.js';
 import { placeOf } from '../../stores/open-database.js';
 import type { MessageJson, OperatorClient, OperatorContext } from '../../operator/operator.js';
+import { shellWord } from '../../shell-word.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { say, type Shown, table } from '../terminal.js';
@@ -83,7 +84,7 @@ export function present<T>(value: T | undefined): T {
 
 /** The text to print below a page that is not the last. */
 export function moreText({ nextPageToken }: { readonly nextPageToken: string }): string {
-  return nextPageToken === '' ? '' : `\nThere is more: --cursor ${nextPageToken}`;
+  return nextPageToken === '' ? '' : `\nThere is more: --cursor ${shellWord(nextPageToken)}`;
 }
 
 /** The configuration that applies to a run. Throws `ConfigInvalid`. */

@@ -18,6 +18,7 @@ import {
   prepareUpload,
   UPLOAD_MEDIA_TYPES,
 } from '../../../core/uploads/prepare-upload.js';
+import { quoted } from '../../shell-word.js';
 import { bodySchema, type TypedSchema } from '../host/request.js';
 import { CATALOG_SCHEMA, renderCatalog } from '../render/catalog.js';
 import { BALANCE_SCHEMA, renderBalance } from '../render/credits.js';
@@ -445,10 +446,6 @@ function curlOf({ url, method, headers }: SignedRequest, filename: string): stri
     quoted(url),
   ];
   return words.join(' ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** The arguments, checked. Throws FIELD_REQUIRED and FIELD_INVALID. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { asCalled, calledAs, readingCommand } from '../../../apps/cli/called-as.js';
 
-// Goal: commands that the program prints can be copied as they are, however the program was called.
+// Goal: commands that the program prints can be copied as they are, however the program was called and files are named.
 // Method: a table of variables and script paths, and a text with commands and other mentions of the name.
 
 describe('the command that a process was called by', () => {
@@ -23,7 +23,9 @@ describe('the command that a process was called by', () => {
     [{ npm_command: 'start' }, '/checkout/dist/apps/cli/main.js', 'npx darkroom', 'by npm start in a checkout'],
     [{}, '/work/dist/apps/cli/main.js', 'node dist/apps/cli/main.js', 'by node, below the current folder'],
     [{}, '/checkout/dist/apps/cli/main.js', 'node /checkout/dist/apps/cli/main.js', 'by node, from elsewhere'],
-    [{}, '/my work/main.js', 'node "/my work/main.js"', 'by node, with a blank in the path'],
+    [{}, '/my work/main.js', "node '/my work/main.js'", 'by node, with a blank in the path'],
+    [{}, '/$(id)/`id`/main.js', "node '/$(id)/`id`/main.js'", 'by node, with what a shell would run in the path'],
+    [{}, "/ada's/main.js", String.raw`node '/ada'\''s/main.js'`, 'by node, with a quote in the path'],
     [{ DARKROOM_COMMAND: 'docker exec darkroom darkroom' }, '/app/main.js', 'docker exec darkroom darkroom', 'set'],
     [{ DARKROOM_COMMAND: '' }, '/usr/bin/darkroom', 'darkroom', 'set to nothing'],
     [{ DARKROOM_COMMAND: 'two\nlines' }, '/usr/bin/darkroom', 'darkroom', 'set to what is not a command'],
@@ -45,6 +47,7 @@ describe('the command that a process was called by', () => {
 describe('the command that reads a file of the program', () => {
   it('runs in the container of the program', () => {
     expect(readingCommand('npx darkroom', '/home/me/data/first-key')).to.equal("cat '/home/me/data/first-key'");
+    expect(readingCommand('darkroom', "/ada's/first-key")).to.equal(String.raw`cat '/ada'\''s/first-key'`);
     expect(readingCommand('docker exec 4f2a darkroom', '/data/first-key')).to.equal(
       "docker exec 4f2a cat '/data/first-key'",
     );

@@ -156,6 +156,55 @@ describe('command line', () => {
     });
   });
 
+  it('prints nothing of a hostile server that moves a cursor or that a shell would run', async () => {
+    const hostile = '$(id)\u001b[2J\u009b2J\u202e\r';
+    const task = {
+      generation_id: hostile,
+      status: hostile,
+      model_key: hostile,
+      created_at: hostile,
+      reserved_credits: 1,
+      outputs: [{ media_type: hostile, url: hostile }],
+    };
+    const model = {
+      model_key: hostile,
+      display_name: hostile,
+      modality: hostile,
+      description: hostile,
+      operations: [hostile],
+      limits: { max_outputs: 1, max_reference_uploads: 1, reference_roles: [hostile] },
+      input_schema: { properties: { [hostile]: { type: hostile } } },
+    };
+    const envelope = { success: true, code: 'OK', message: '', request_id: 'r' };
+    const data: Readonly<Record<string, unknown>> = {
+      models: { models: [model] },
+      generations: { generations: [task], next_cursor: hostile },
+      cancel: task,
+      estimate: { estimated_credits: 1, currency: hostile },
+    };
+    const server = createServer(({ url = '' }, response) => {
+      const [, name = ''] = /\/(\w+)(?:\?.*)?$/.exec(url) ?? [];
+      const { [name]: found } = data;
+      const refusal = { ...envelope, success: false, code: hostile, message: hostile, request_id: hostile };
+      response.statusCode = found === undefined ? 404 : 200;
+      response.end(JSON.stringify(found === undefined ? refusal : { ...envelope, data: found }));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const lines = ['models', 'models x', 'list', 'cancel x', 'show x', 'estimate x', 'estimate x --model y'];
+    const printed = new Map<string, string>();
+    for (const line of lines) {
+      const { stdout, stderr } = await service.run([...line.split(' '), '--url', url]);
+      printed.set(line, stdout + stderr);
+      expect(stdout + stderr, line)
+        .to.include('$(id)')
+        .and.not.to.match(/[^\P{C}\n]/u);
+    }
+    server.close();
+    expect(printed.get('list')).to.include("--cursor '$(id)");
+    expect(printed.get('cancel x')).to.include("status '$(id)");
+  });
+
   it('keeps a piped key where only its owner can read it, and uses it', async () => {
     const profile = join(service.folder, 'kept', 'profile.json');
     const environment = { DARKROOM_PROFILE: profile, DARKROOM_API_KEY: '', DARKROOM_URL: '' };

@@ -121,7 +121,7 @@ describe('darkroom webhooks', () => {
 
   it('listen says that nothing listens, and ends at once although it would try again', async () => {
     receiver.close();
-    const run = await listening(['--forward-to', url]);
+    const run = await listening(['--forward-to', new URL(url).port]);
     await make();
     await run.until('stdout', 'nothing listens there');
     expect(run.stdout).to.match(/again in 1 s\n/);
@@ -180,9 +180,15 @@ describe('darkroom webhooks', () => {
     const { secret } = await service.json<{ secret: string }>(['keys', 'create', app_id, ...scope]);
     for (const [args, environment, code, stderr] of [
       [[], { DARKROOM_API_KEY: secret }, 3, /DEVELOPER_SCOPE_INSUFFICIENT/],
-      [['--forward-to', 'ftp://localhost'], {}, 2, /--forward-to must be an address such as localhost:3000/],
-      [['--forward-to', 'no address'], {}, 2, /--forward-to must be an address such as localhost:3000/],
-      [['--forward-to', 'http://a:b@localhost'], {}, 2, /without a password/],
+      [['--forward-to', 'ftp://localhost'], {}, 2, /--forward-to must be a port, an address such as localhost:3000/],
+      [['--forward-to', 'no address'], {}, 2, /--forward-to must be a port, an address such as localhost:3000/],
+      [['--forward-to', 'http://a:b@localhost'], {}, 2, /without a password\.\n$/],
+      [['--forward-to', 'a:b@localhost:3000'], {}, 2, /without a password\.\n$/],
+      [['--forward-to', '/webhooks'], {}, 2, /--forward-to must be a port, an address/],
+      [['--forward-to', '//localhost/webhooks'], {}, 2, /--forward-to must be a port, an address/],
+      [['--forward-to', '65536'], {}, 2, /--forward-to must be a port, an address/],
+      [['--forward-to', ':65536/hook'], {}, 2, /--forward-to must be a port, an address/],
+      [['--forward-to', 'javascript:alert(1)'], {}, 2, /--forward-to must be a port, an address/],
       [['--forward-to', url], { DARKROOM_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' }, 2, /at least 24 bytes/],
       [['--event', 'generation.made'], {}, 2, /It must be one of generation\.running/],
     ] as const) {
