@@ -42,6 +42,10 @@ const VERSION = `SELECT version FROM generations WHERE id = unhex(?, '-')`;
 const REPLACE = `
   UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?, status = ?, open_state = ?, open_provider = ?
   WHERE id = unhex(?, '-') AND version = ?`;
+/** The same for a generation whose status and provider stay, as most changes of a running one leave them. */
+const REPLACE_SAME = `
+  UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?
+  WHERE id = unhex(?, '-') AND version = ?`;
 /** Replaces a generation by a tombstone, or a tombstone by another. */
 const BURY = `
   UPDATE generations SET version = ?, attention_at = ?, doc = ?, kind = ?,
@@ -92,13 +96,22 @@ export class SqliteGenerationStore implements GenerationStore {
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const text = recordText(next);
     const [sql, beside] =
-      next.kind === 'generation'
-        ? [REPLACE, [next.unchargedBytes ?? null, next.status, ...openValues(next)]]
-        : [BURY, [next.kind]];
+      next.kind === 'generation' ? this.replacement(next, expectedVersion) : ([BURY, [next.kind]] as const);
     const values = [next.version, next.dueAt, text, ...beside, next.generationId, expectedVersion];
     const outcome = await applied(this.db.writer.run(sql, ...values));
     if (outcome === 'applied') this.cache.keep(next, text.length);
     return outcome;
+  }
+
+  private replacement(next: Generation, expectedVersion: number): readonly [sql: string, beside: readonly SqlValue[]] {
+    const before = this.cache.get(next.generationId);
+    const [bytes, changed] = [next.unchargedBytes ?? null, [next.status, ...openValues(next)]];
+    // A version has one content, and the statement applies to this version alone.
+    const isSame =
+      before?.kind === 'generation' &&
+      before.version === expectedVersion &&
+      [before.status, ...openValues(before)].every((value, index) => value === changed[index]);
+    return isSame ? [REPLACE_SAME, [bytes]] : [REPLACE, [bytes, ...changed]];
   }
 
   remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
