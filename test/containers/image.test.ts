@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parse } from 'yaml';
 import type { JsonObject } from '../../core/json.js';
 import { textOf } from '../deploy/chart-files.js';
 import { skipWithout } from '../deploy/tools.js';
@@ -24,8 +25,8 @@ import { RELAY_PORT } from './registry-proxy.js';
 const PAGE = IMAGE_PAGE;
 const URL = 'http://localhost:8080';
 const OPEN_GENERATIONS = 24;
-/** The most generations of sandbox-test that a process runs at once: the default of docs/catalog.md. */
-const SLOTS = 4;
+/** The most generations of sandbox-test that a process runs at once. */
+const SLOTS = concurrencyOf('sandbox-test');
 const CLIENTS = 6;
 const STEPS = [
   'docker build',
@@ -137,6 +138,8 @@ describe('the image', function suite() {
   it(`loses and doubles nothing when it is killed with ${OPEN_GENERATIONS} open generations`, async () => {
     // Those that never end by themselves take all slots of the model, so the others are open at the kill too.
     const endless = await createAll(SLOTS, { behaviour: 'hang', size: '128x128' });
+    for (const id of endless)
+      while ((await ask(URL, key, `/generations/${id}`))['status'] !== 'running') await sleep(100);
     const queued = await createAll(OPEN_GENERATIONS - SLOTS, { size: '128x128' });
     for (const id of [...endless, ...queued]) accepted.add(id);
     for (const id of accepted)
@@ -255,6 +258,15 @@ describe('the image', function suite() {
 
 function report({ generations, entries, charged }: Books): void {
   console.log(`      ${generations} generations, ${entries} entries, ${charged} credits charged`);
+}
+
+function concurrencyOf(modelKey: string): number {
+  const { models } = parse(textOf('config/catalog.yaml')) as {
+    readonly models: readonly { readonly model_key: string; readonly concurrency: number }[];
+  };
+  const model = models.find((one) => one.model_key === modelKey);
+  expect(model?.concurrency, modelKey).to.be.below(OPEN_GENERATIONS);
+  return model?.concurrency ?? 0;
 }
 
 function baseImage(): string {
