@@ -1,12 +1,10 @@
 import type { Machine, Models, Money, Work } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
-import type { Generation } from '../generation/generation.js';
+import { type Generation, isTerminal } from '../generation/generation.js';
 import { providerOf } from '../generation/run/executions.js';
-import { pagesOf } from '../paging.js';
+import { type PageRequest, pagesOf } from '../paging.js';
 import { pause } from '../waiting.js';
 
-/** How many holds are read at once, at most; each is followed by a read of its generation. */
-const MAX_PAGE = 100;
 const RETRY_BASE_MS = 1_000;
 const RETRY_CAP_MS = 30_000;
 
@@ -46,33 +44,19 @@ export class EarlierTasks {
     }
   }
 
-  /**
-   * Every generation that may have a task has an open hold, regardless of its lease and its due time, which depend on
-   * earlier settings and on how the clock was set. Reads page by page, and all pages again after a failure.
-   */
+  /** Reads all pages again after a failure. One record that can never be read must not close the providers for good. */
   private async countAll(): Promise<void> {
-    const { accounts, clock, providers, settings } = this.context;
-    const limit = Math.min(MAX_PAGE, settings.recoveryBatch);
+    const { log, providers } = this.context;
     if (!providers.names().some((name) => this.isLimited(name))) return;
-    for await (const items of pagesOf((page) => accounts.holdsBefore(Number.MAX_SAFE_INTEGER, page), limit)) {
-      await Promise.all(items.map(({ generationId }) => this.countOne(generationId)));
-      // With stores that answer synchronously everything else would wait until the last page.
-      await pause(clock, 0);
+    const pages = openGenerations(this.context, (generationId, error) =>
+      log.warn('task of an earlier process not counted', { generationId, error }),
+    );
+    for await (const page of pages) {
       if (this.isStopped) return;
-    }
-  }
-
-  private async countOne(generationId: string): Promise<void> {
-    const { generations, log } = this.context;
-    try {
-      const record = await generations.read(generationId);
-      if (record?.kind !== 'generation' || this.isStopped) return;
-      const provider = this.taskAt(record);
-      if (provider !== undefined && this.isLimited(provider)) this.count(record, provider);
-    } catch (error) {
-      // One record that can never be read must not close the providers for good.
-      if (error instanceof StoreUnavailable) throw error;
-      log.warn('task of an earlier process not counted', { generationId, error });
+      for (const generation of page) {
+        const provider = this.taskAt(generation);
+        if (provider !== undefined && this.isLimited(provider)) this.count(generation, provider);
+      }
     }
   }
 
@@ -89,4 +73,36 @@ export class EarlierTasks {
   private isLimited(provider: string): boolean {
     return this.context.providers.limits(provider).maxConcurrent !== undefined;
   }
+}
+
+/** How many holds are read at once, at most; each is followed by a read of its generation. */
+const MAX_PAGE = 100;
+
+/**
+ * Generations that have not ended, oldest first, page by page. Each has an open hold, regardless of its lease and its due
+ * time, which depend on earlier settings and on how the clock was set. `onUnreadable` is called with the id of a record
+ * that cannot be read, which is left out: it must not stop the others. Throws `StoreUnavailable`.
+ */
+export async function* openGenerations(
+  { accounts, generations, clock, settings }: Money & Work & Machine,
+  onUnreadable: (generationId: string, error: unknown) => void,
+): AsyncGenerator<readonly Generation[]> {
+  const limit = Math.min(MAX_PAGE, settings.recoveryBatch);
+  const read = async (generationId: string): Promise<readonly Generation[]> => {
+    try {
+      const record = await generations.read(generationId);
+      return record?.kind === 'generation' && !isTerminal(record.status) ? [record] : [];
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      onUnreadable(generationId, error);
+      return [];
+    }
+  };
+  const readPage = async (page: PageRequest) => {
+    // With stores that answer synchronously everything else would wait until the last page.
+    if (page.cursor !== undefined) await pause(clock, 0);
+    return accounts.holdsBefore(Number.MAX_SAFE_INTEGER, page);
+  };
+  for await (const holds of pagesOf(readPage, limit))
+    yield (await Promise.all(holds.map(({ generationId }) => read(generationId)))).flat();
 }

@@ -17,10 +17,10 @@ import { changeGeneration, changeOnce, settleGeneration, settleNowOrSoon } from 
 import { wakeAgain } from '../generation/wake.js';
 import { REMOVE_AGAIN_MS, removeUpload } from '../uploads/manage-uploads.js';
 import { removalAt, sweepAt, type Upload, type UploadRecord, withAttention } from '../uploads/upload.js';
-import { pause } from '../waiting.js';
 import { decideDelivery } from '../webhooks/decide.js';
 import { wakeDelivery } from '../webhooks/deliveries.js';
 import { type Delivery, isOpen } from '../webhooks/delivery.js';
+import { openGenerations } from './earlier-tasks.js';
 
 /** If the clock advances further than this between two passes of one process, one pass is skipped. */
 const MAX_STEP_MS = 3_600_000;
@@ -414,11 +414,6 @@ async function recoverHold(
   return 'settled';
 }
 
-/**
- * Recovery examines a leased generation this long after its lease at the latest, and clocks may have been set since.
- */
-const MARGIN_MS = 60_000;
-
 /** The most queued generations that are resumed, and held in memory for it. Recovery finds the others. */
 const MAX_QUEUED = 10_000;
 
@@ -428,39 +423,28 @@ export type TakeOver = (generation: Generation) => Promise<void>;
 /**
  * Hands over the generations that an earlier boot had leased, and then those that it had queued, instead of waiting
  * until recovery examines them, because no wake-up is stored for generations that a boot starts at once. Reads all that
- * are due by the end of a lease given now, page by page, until `shouldContinue` returns false. Longer leases from
- * earlier settings are found when they lapse. Nothing is written: recovery handles those that are not taken over after
- * all.
+ * have not ended, page by page, until `shouldContinue` returns false. Nothing is written: recovery handles those that
+ * are not taken over after all.
  */
-async function resumeRuns(context: Work & Machine, takeOver: TakeOver, shouldContinue: () => boolean): Promise<void> {
-  const {
-    boot,
-    generations,
-    clock,
-    log,
-    settings: { leaseMs, recoveryBatch },
-  } = context;
-  const until = clock.now() + leaseMs + MARGIN_MS;
-  const resume = (record: Generation): void => {
-    takeOver(record).catch((error: unknown) =>
-      log.warn('interrupted run not taken over', { generationId: record.generationId, error }),
-    );
+async function resumeRuns(
+  context: Money & Work & Machine,
+  takeOver: TakeOver,
+  shouldContinue: () => boolean,
+): Promise<void> {
+  const notTakenOver = (generationId: string, error: unknown): void =>
+    context.log.warn('interrupted run not taken over', { generationId, error });
+  const resume = (generation: Generation): void => {
+    takeOver(generation).catch((error: unknown) => notTakenOver(generation.generationId, error));
   };
   const queued: Generation[] = [];
-  let page = await generations.due(until, recoveryBatch);
-  while (shouldContinue()) {
-    for (const record of page) {
-      if (record.kind !== 'generation') continue;
-      if (record.lease && isLeftByAnother(boot, record.lease.bootId)) resume(record);
-      else if (record.status === 'queued' && queued.length < MAX_QUEUED) queued.push(record);
+  for await (const page of openGenerations(context, notTakenOver)) {
+    if (!shouldContinue()) return;
+    for (const generation of page) {
+      if (generation.lease && isLeftByAnother(context.boot, generation.lease.bootId)) resume(generation);
+      else if (generation.status === 'queued' && queued.length < MAX_QUEUED) queued.push(generation);
     }
-    const last = page.at(-1);
-    if (last === undefined || page.length < recoveryBatch) break;
-    // With stores that answer synchronously everything else would wait until the last page.
-    await pause(clock, 0);
-    page = await generations.due(until, recoveryBatch, last);
   }
-  if (shouldContinue()) for (const record of queued) resume(record);
+  if (shouldContinue()) for (const generation of queued) resume(generation);
 }
 
 /** When one that was woken is looked at again, in milliseconds: it may wait in a worker's queue. */

@@ -50,11 +50,8 @@ const { TEST_UPGRADE_FROM: from, TEST_UPGRADE_TO: to } = process.env;
 /** The compiled program that the release before is upgraded to. */
 export const RELEASE_AFTER = to ?? PROGRAM;
 
-/**
- * Whether the release before recorded in the ledger what credits are used for, and left generations that wait for a slot
- * to recovery instead of a wake-up of their own.
- */
-export const IS_RECENT = from !== undefined;
+/** Whether the release before recorded in the ledger what credits are used for. */
+export const HAD_ATTRIBUTIONS = from !== undefined;
 
 /**
  * The compiled program of the release before, built on the first call on this machine. Throws `ServerAbsent` where the

@@ -81,8 +81,13 @@ export class Dispatcher {
    */
   takeAccepted(generation: Generation): Promise<void> | undefined {
     if (this.stopping || this.waiting.size >= MAX_WAITING) return undefined;
-    if (!this.context.boot.isExclusive && !this.slots.hasSlotFor(generation)) return undefined;
-    return this.accept(generation.generationId, generation);
+    const { isExclusive } = this.context.boot;
+    if (!isExclusive && !this.slots.hasSlotFor(generation)) return undefined;
+    const { generationId, createdAt } = generation;
+    const done = this.accept(generationId, generation);
+    // It waits for room at a provider. If this process dies meanwhile, another one starts it by this wake-up.
+    if (!isExclusive && this.slots.isWaiting(generationId)) wake(this.context, generationId, createdAt);
+    return done;
   }
 
   /** Counts the task that an earlier process of these stores has left at a provider, until its run has it or it is over. */

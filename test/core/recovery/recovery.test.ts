@@ -32,6 +32,8 @@ import { forAll } from '../../harness/for-all.js';
 
 const FIRST: Boot = { id: 'first', isExclusive: true };
 const SECOND: Boot = { id: 'second', isExclusive: true };
+/** The longest recovery grace that the configuration takes. */
+const MAX_GRACE_MS = 3_600_000;
 
 async function created(harness: CoreHarness, count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -91,7 +93,7 @@ describe('a start on stores that are exclusive', () => {
     await expectAtRest(harness, ids.length);
   });
 
-  it('reads what is due in pages, once, and takes over first what was leased, then what was queued', async () => {
+  it('reads what is open in pages, once, and takes over first what was leased, then what was queued', async () => {
     const { harness, ids } = await killed(7, { settings: { recoveryBatch: 3 } });
     const queuedIds = await created(harness, 9);
     const pages: number[] = [];
@@ -99,7 +101,7 @@ describe('a start on stores that are exclusive', () => {
     const context = harness.process(
       async (call) => {
         const answer = await call.proceed();
-        if (call.name === 'generations.due') pages.push((answer as readonly unknown[]).length);
+        if (call.name === 'accounts.holdsBefore') pages.push((answer as { items: readonly unknown[] }).items.length);
         return answer;
       },
       {},
@@ -114,6 +116,30 @@ describe('a start on stores that are exclusive', () => {
     expect(taken.slice(0, ids.length)).to.have.members(ids);
     expect(taken.slice(ids.length)).to.have.ordered.members(queuedIds);
     expect(pages).to.deep.equal([3, 3, 3, 3, 3, 1]);
+  });
+
+  it('starts what was queued at once, whenever recovery would examine it and however the clock was set', async () => {
+    const harness = await CoreHarness.open({
+      models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })],
+      credits: 10_000,
+      settings: { recoveryGraceMs: MAX_GRACE_MS },
+    });
+    const ids = await created(harness, 6);
+    harness.clock.jump(-MAX_GRACE_MS);
+    const wakeUps = {
+      schedule: () => Promise.resolve(),
+      start: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+    };
+    const worker = new Worker(harness.process(undefined, { wakeUps }, SECOND), {
+      workerId: 'second',
+      recoveryIntervalMs: MAX_GRACE_MS,
+      stopGraceMs: 1_000,
+    });
+    await harness.clock.run(worker.start());
+    for (const id of ids)
+      expect(await untilSettled(harness, id), id).to.include({ status: 'succeeded', attemptsMade: 1 });
+    expect(harness.provider.submissions).to.have.length(ids.length);
   });
 
   it('waits for the lease of an attempt whose submission may be in flight, and no longer', async () => {
@@ -159,7 +185,7 @@ describe('a start on stores that are exclusive', () => {
     const { harness, ids } = await killed(3);
     let isAway = true;
     await startWorker(harness, SECOND, async (call) => {
-      if (isAway && call.name === 'generations.due') throw new Error('The store is away.');
+      if (isAway && call.name === 'accounts.holdsBefore') throw new Error('The store is away.');
       return call.proceed();
     });
     for (const id of ids) expect((await harness.generation(id)).fence).to.equal(1);
@@ -172,7 +198,7 @@ describe('a start on stores that are exclusive', () => {
     const { harness, ids } = await killed(2);
     const gate = new Gate();
     const worker = newWorker(harness, SECOND, async (call) => {
-      if (call.name === 'generations.due') await gate.wait();
+      if (call.name === 'accounts.holdsBefore') await gate.wait();
       return call.proceed();
     });
     const started = worker.start();

@@ -339,6 +339,21 @@ describe('what a process accepts', () => {
     expect(both.scheduled).to.deep.equal(ids.slice(2));
   });
 
+  it('has a wake-up over shared stores while it waits for room at its provider', async () => {
+    const { harness, first } = await open({ first: { maxConcurrent: 1 } });
+    const both = await Both.over(harness, SHARED, (call) => call.proceed());
+    await both.create();
+    await harness.clock.until(() => first.tasks.size === 1, 'the provider is full');
+    both.scheduled.length = 0;
+    const ids = [await both.create(), await both.create()];
+    await harness.clock.advance(0);
+    expect(both.scheduled).to.deep.equal(ids);
+    first.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
+    end(first);
+    for (const id of ids) expect(await untilSettled(harness, id)).to.include({ status: 'succeeded', attemptsMade: 1 });
+    expect(first.submissions).to.have.length(3);
+  });
+
   it('is read once less: the record is known', async () => {
     const calls: string[] = [];
     const counting: Interceptor = (call) => {
