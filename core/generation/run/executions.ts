@@ -98,9 +98,10 @@ export function providerOf(
 
 /**
  * Used by a process that does not know the model, or the provider that has the task: another process may, during an
- * upgrade or once the catalog was reloaded. So the generation is left as it is and examined later, each time after as
- * long as it has been idle, within the bounds of a retry. Past its deadline it fails without charge. A task continues
- * at its provider in the meantime, so a warning is logged.
+ * upgrade, once the catalog was reloaded, or always where workers have different providers. So the generation is left as
+ * it is and examined later, by any process, each time after a quarter of the time that it has been idle, within the bounds
+ * of a retry. Past its deadline it fails without charge. A task continues at its provider in the meantime, so a warning is
+ * logged.
  */
 export async function leaveToOthers(context: Money & Work & Models & Webhooks & Machine, g: Generation): Promise<null> {
   if (isTerminal(g.status)) return null;
@@ -113,7 +114,7 @@ export async function leaveToOthers(context: Money & Work & Models & Webhooks & 
   const now = context.clock.now();
   const deadlineAt = Math.max(now, deadlineOf(g));
   const { retryBaseMs, retryCapMs } = context.settings;
-  const delayMs = Math.min(retryCapMs, Math.max(retryBaseMs, now - g.updatedAt));
+  const delayMs = Math.min(retryCapMs, Math.max(retryBaseMs, Math.floor((now - g.updatedAt) / 4)));
   wake(context, g.generationId, Math.min(now + delayMs, deadlineAt + 1));
   return null;
 }

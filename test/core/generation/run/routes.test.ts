@@ -372,9 +372,10 @@ describe('a worker that does not know the model', () => {
     const g = await untilSettled(harness, generationId);
     await expectFailedWithoutCharge(g, terms.queueDeadlineAt);
     expect(g.attemptsMade).to.equal(0);
-    // The interval doubles from a second to a minute, then stays there; each look takes two reads, by the dispatcher
-    // and for the lease.
-    expect(looks).to.be.within(2, 2 * (7 + QUEUE_MS / 60_000 + 2));
+    // The interval is a second at first, grows by a quarter each time to a minute, and stays there. Each look takes two
+    // reads, by the dispatcher and for the lease.
+    const growing = 4 + Math.log(60) / Math.log(1.25);
+    expect(looks).to.be.within(2 * growing, 2 * (growing + QUEUE_MS / 60_000 + 2));
   });
 
   it('fails one whose provider is not connected in the same way', async () => {

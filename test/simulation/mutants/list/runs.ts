@@ -125,7 +125,7 @@ A provider that does not say whether it has the task is passed by for the next o
 - isSilence(answer) ? restWhileSilent(situation, answer, situation.state.unknownRounds) : undefined
 + isSilence(answer) ? { do: 'undo', retryAt: situation.time.now, isNotHere: true } : undefined
 
-result-asked-of-the-first-provider: 9 12 25, core/generation/run/executions.js, seed 62
+result-asked-of-the-first-provider: 9 12 25, core/generation/run/executions.js, seed 65
 What another provider of the route makes is looked for at the first one.
 - providerName !== providerOf(attempt, model)
 + providerName !== route[0]?.provider
