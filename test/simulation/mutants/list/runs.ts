@@ -297,7 +297,7 @@ A worker uses slots that another one was given meanwhile.
 
 tasks-of-earlier-processes-not-counted: 25, core/recovery/earlier-tasks.js, seed 241
 With exclusive stores the shares of a process that was killed are void, and its tasks take no place.
-- this.count(record, provider);
+- this.count(generation, provider);
 + ;
 
 submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 446
