@@ -13,7 +13,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Everything that the build reads. */
 const SOURCES = ['core', 'adapters', 'apps', 'clients', 'test', 'bench', 'docs/examples', 'package-lock.json'];
 const CONFIGURATIONS = ['tsconfig.json', 'tsconfig.base.json', 'package.json'];
-/** What the build itself writes there. The folder is made before the times are read, as that changes the folder around it. */
+/** The build's own output among the sources. The folder is created before times are read, because creating it changes its parent. */
 const WRITTEN = join(ROOT, 'clients/typescript/src/generated');
 /** Written by package managers and by Python. */
 const IGNORED = new Set(['node_modules', '__pycache__', '.pytest_cache', '.mypy_cache']);

@@ -47,7 +47,7 @@ const GROUPS = {
 };
 const REST = 'More';
 const CLOSED = new Set(['Models and providers', 'Extend it', 'Understand it', REST]);
-/** Where the page's own title says too little beside the others. */
+/** Titles for the sidebar, for pages whose own title is unclear there. */
 const TITLES = {
   'index.md': 'Start here',
   'overview.md': 'Overview',

@@ -47,7 +47,7 @@ export async function stagePages(root, folder, { repository, base }) {
     );
   }
 
-  /** A file that is no page of the site is linked in the repository, or not at all where none is named. */
+  /** Links to files outside the site lead to the repository. Without a repository address they become plain text. */
   function linkTo(from, image, label, target) {
     const [path, anchor] = target.split('#');
     const named = posix.normalize(posix.join(posix.dirname(from), path)).replace(/\/$/, '');

@@ -4,12 +4,12 @@ import type { Ports } from '../../core/ports/ports.js';
 import type { OpenCount } from '../../core/ports/stores.js';
 import type { Instruments } from './instruments.js';
 
-/** How long the counts of a reading are used, in milliseconds: so often the database counts for one process, at most. */
+/** How long a count is reused, in milliseconds. The database counts at most once per period for each process. */
 export const KEPT_MS = 5_000;
-/** A database that has not counted by then is away for this scrape, which must not fail for it: few scrapers wait less than five seconds. */
+/** A scrape waits this long for a count, in milliseconds, and then omits it. Few scrapers wait less than five seconds. */
 const TIMEOUT_MS = 3_000;
 
-/** Of a generation without an attempt, whose model has several providers. */
+/** The provider label of a generation without an attempt whose model has several providers. */
 const ANY = 'any';
 /** A model or a provider that the catalog no longer has: its name must not become a label. */
 const WITHDRAWN = 'withdrawn';

@@ -1,7 +1,8 @@
 /**
  * `npm run containers -- COMMAND`: runs a command, by default a shell, beside a container engine of its own that has the
  * base images of deploy/. `docker` and `docker compose` are that engine's, and ports that containers publish are at
- * 127.0.0.1 for the command. `--node-only` before it loads only the base of the image, but in the full run. Where there is no engine, the command runs without one: tests skip what needs it.
+ * 127.0.0.1 for the command. `--node-only` before the command loads only the image's base, except in the full run. If no
+ * engine can be installed, the command runs without one, and tests skip what needs it.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

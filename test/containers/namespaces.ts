@@ -26,7 +26,7 @@ export async function runBesideEngine(
   const proxy = await serveRegistryProxy(join(folder, REGISTRIES));
   const namespaces = ['--net', '--pid', '--mount', '--fork', '--kill-child=SIGKILL', '--mount-proc'];
   const inside = [tools.init, '-s', '--', process.execPath, INSIDE, folder, JSON.stringify(images), ...command];
-  // Descriptor 3 closes when this process ends or is told to, and then the process inside ends too.
+  // Descriptor 3 closes when this process ends or gets SIGTERM. The process inside then ends too.
   const child = spawn('unshare', [...namespaces, ...inside], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] });
   const end = (): void => void child.stdio[3]?.destroy();
   // Ctrl-C reaches the command itself, from the terminal.

@@ -29,7 +29,7 @@ export interface Resource {
 export interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What the server warns of, such as a pod that a level of Pod Security would refuse. */
+  /** The server's warnings, for example about a pod that a level of Pod Security would refuse. */
   readonly warnings: readonly string[];
 }
 

@@ -279,7 +279,7 @@ describe('deploy/image/darkroom.sh', () => {
     expect(named(script, { HOSTNAME: '4f2a' }, 'keys', 'create')).to.equal('docker exec 4f2a darkroom');
     const pod = { HOSTNAME: 'rest-0', KUBERNETES_SERVICE_HOST: '10.0.0.1' };
     expect(named(script, pod, 'serve')).to.equal('kubectl exec rest-0 -- darkroom');
-    // As process 1, which a test is not.
+    // The script behaves differently as process 1, which a test cannot be.
     const first = script.replace('$$ -ne 1', '1 -ne 1');
     expect(named(first, { HOSTNAME: '4f2a' }, 'init', '--provider', 'fal')).to.equal('darkroom');
     expect(named(first, { HOSTNAME: '4f2a' }, 'serve')).to.equal('docker exec 4f2a darkroom');

@@ -99,10 +99,10 @@ interface Manifest {
 }
 
 const USER = 10_001;
-/** What the values of the full case add to every pod, and to the group `own`. */
+/** Additions of the full case to every pod, and the name of the worker group `own`. */
 const EXTRA = { variables: ['HTTPS_PROXY', 'NODE_OPTIONS'], volume: 'authority', group: 'demo-darkroom-worker-own' };
 const OPTIONAL = [
-  // Of a worker group with only some providers, and the extra one.
+  // One belongs to a worker group with some of the providers, one is an extra manifest.
   'ConfigMap',
   'ConfigMap',
   'Deployment',
@@ -122,7 +122,7 @@ const ALWAYS = [
   'Deployment',
   'Deployment',
   'Job',
-  // Of `helm test`.
+  // The pod of `helm test`.
   'Pod',
   'PodDisruptionBudget',
   'PodDisruptionBudget',

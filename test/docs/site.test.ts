@@ -1,5 +1,5 @@
 /**
- * Goal: links of the documentation site lead somewhere, also those to files that are no page of it.
+ * Goal: all links of the documentation site work, including links to files outside the site.
  * Method: stage the real pages with and without a repository address and read their links; give the check of the built
  * site a small site with dead links.
  */
@@ -46,7 +46,7 @@ describe('the documentation site', () => {
     );
   }
 
-  it('links files that are no page in the repository that package.json names', async () => {
+  it('links files outside the site to the repository that package.json names', async () => {
     await site.stagePages(ROOT, folder, { repository: REPOSITORY, base: '/' });
     expect(linksToNothing()).to.deep.equal([]);
     expect(readFileSync(join(folder, 'overview.md'), 'utf8')).to.include(`](${REPOSITORY}/blob/HEAD/LICENSE)`);

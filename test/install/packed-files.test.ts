@@ -30,7 +30,7 @@ function npmList(): readonly string[] {
   return files.map(({ path }) => path);
 }
 
-/** What a compiled file imports: other files by their path in the project, and packages by their name. */
+/** The imports of a compiled file: files by their path in the project, packages by their name. */
 function importsOf(path: string): readonly string[] {
   const text = readFileSync(join(ROOT, path), 'utf8');
   const statements =
@@ -81,7 +81,7 @@ describe('the package on npm', () => {
     const tests = packed.filter((path) => path.startsWith('dist/test/'));
     const contracts = tests.filter((path) => path.startsWith('dist/test/contracts/') || path.includes('/fake-server.'));
     const used = [...closureOf(contracts)].filter((path) => path.startsWith('dist/test/'));
-    // What the types alone import are types; the code of such a file is packed too.
+    // A file that only declarations import is packed with its code.
     expect([...new Set(tests.map(moduleOf))]).to.have.members([...new Set(used.map(moduleOf))]);
     expect(tests.filter((path) => path.includes('.test.'))).to.deep.equal([]);
   });

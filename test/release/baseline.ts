@@ -11,7 +11,7 @@ const PUBLISHED_PROTO = 'proto/published.yaml';
 
 export type Interfaces = Readonly<Record<InterfaceName, Interface>>;
 
-/** A break, with the interface that it is of. */
+/** A breaking difference and the title of its interface. */
 export interface Break extends Difference {
   readonly title: string;
 }
@@ -59,7 +59,7 @@ function textOf(entries: Interface): string {
   return `{\n${lines.join(',\n')}\n}\n`;
 }
 
-/** What breaks users of the baseline, gRPC included. */
+/** Returns the differences that break users of the baseline, including gRPC. */
 export function breaksSince({ interfaces: before }: Baseline, after: Interfaces, buf: Buf, root = ROOT): Break[] {
   const own = INTERFACE_NAMES.flatMap((name) =>
     breaks(before[name], after[name]).map((difference) => ({ ...difference, title: INTERFACES[name].title })),
@@ -72,7 +72,7 @@ interface BufFault {
   readonly message: string;
 }
 
-/** What buf finds in proto/, or in another folder, against the published files. */
+/** Compares proto/, or another folder, with the published files by buf. */
 export function protoBreaks(buf: Buf, root = ROOT, folder = 'proto'): Break[] {
   const published = join(root, PUBLISHED_PROTO);
   const { code, text } = buf(['breaking', folder, '--against', published, '--error-format', 'json'], root);

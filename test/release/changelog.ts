@@ -27,7 +27,7 @@ export function sectionOf(changelog: string, title: string): Section {
   return found;
 }
 
-/** What a section says under "### Breaking"; empty if nothing. */
+/** The text of a section under "### Breaking", or an empty text. */
 export function breakingOf({ text }: Section): string {
   const [, after = ''] = /^### Breaking\n([\s\S]*?)(?=^### |$(?![\s\S]))/m.exec(text) ?? [];
   return after.trim();

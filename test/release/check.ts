@@ -10,9 +10,9 @@ import { commandsOf, NODE_RELEASES } from './node-releases.js';
 import { emptyHome, type Place, run } from './run.js';
 import { inEmptyFolder, tryChart, tryPython, tryServer, tryTypescript } from './trials.js';
 
-/** What a checkout may take with its packages and its build and without its history, as `du -sm` counts it. */
+/** The most that a checkout may take with packages and build but without history, by `du -sm`. */
 const MOST_CHECKOUT_MIB = 450;
-/** Of the embedded stores, which carry binaries. */
+/** Tests of the embedded stores, whose packages contain binaries. */
 const QUICK_TESTS = ['dist/test/adapters/sqlite/open-sqlite.test.js', 'dist/test/adapters/files/*.test.js'];
 
 export interface CheckOptions {

@@ -19,7 +19,7 @@ export interface Contents {
   readonly chart?: string;
 }
 
-/** What is left out of a release that is only tried, with the reason. A release that is published has everything. */
+/** Reports why a trial leaves out a file. A published release must contain every file. */
 export type Missing = (reason: string) => void;
 
 /**

@@ -20,7 +20,7 @@ const VERSIONED: readonly (readonly [file: string, before: RegExp])[] = [
   ['deploy/helm/darkroom/Chart.yaml', /^appVersion: "?/m],
   ['deploy/Dockerfile', /^ARG VERSION=/m],
 ];
-/** Where docs and files for containers name the version that is installed or run. */
+/** Files that name the version to install or run. */
 const MENTIONED = ['README.md', 'deploy', 'docs', 'clients'];
 const BEFORE_MENTION =
   '(darkroom:|DARKROOM_VERSION:-|DARKROOM_VERSION=|darkroom-server[-@]|darkroom-client[-@]|darkroom_client-)';

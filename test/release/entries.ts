@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../core/json.js';
 
 /**
  * One thing of a public interface that others depend on, such as a field, an option or a column. `in`: others give it to
- * Darkroom, which must go on to accept it. `out`: Darkroom gives it to others, who must be able to read it.
+ * Darkroom, which must continue to accept it. `out`: Darkroom gives it to others, who must be able to read it.
  */
 export interface Entry {
   readonly direction: 'in' | 'out' | 'both';
@@ -27,7 +27,7 @@ export type Interface = Readonly<Record<string, Entry>>;
 export interface Difference {
   /** The name of the entry, which the changelog has to contain. */
   readonly name: string;
-  /** What has changed, without the name: "is gone". */
+  /** The change, without the name: "is gone". */
   readonly change: string;
 }
 
@@ -146,7 +146,7 @@ function factsOf(schema: JsonObject, direction: Entry['direction']): Partial<Ent
   };
   const values = 'const' in schema ? [schema['const']] : (schema['enum'] as readonly Json[] | undefined);
   const exact = EXACT.flatMap((name) => (name in schema ? [[name, schema[name]] as const] : []));
-  // What is sent instead of nothing is part of what Darkroom does with it.
+  // A default decides what Darkroom does with a request that lacks the field.
   if (direction === 'in' && 'default' in schema) exact.push(['default', schema['default']]);
   if (direction !== 'out' && schema['additionalProperties'] === false) exact.push(['additionalProperties', false]);
   return defined({
@@ -186,7 +186,7 @@ function partsOf(name: string, schema: JsonObject): readonly Part[] {
   return [...properties, ...inner('items', '[]'), ...inner('additionalProperties', '.*'), ...alternatives];
 }
 
-/** Alternatives are told apart by the kind that they are of, where they have one. */
+/** The `kind` of an alternative, which distinguishes it from the others. */
 function labelOf(part: JsonObject): string | undefined {
   const { kind } = (part['properties'] ?? {}) as Record<string, JsonObject>;
   return typeof kind?.['const'] === 'string' ? kind['const'] : undefined;

@@ -216,7 +216,7 @@ describe('the comparison of interfaces', () => {
     }
   });
 
-  it('lets an interface grow: optional parts, values and wider bounds of requests, required parts of what is new', () => {
+  it('allows additions to requests: more values, wider bounds, and a new object with required fields', () => {
     const before = schemaEntries(
       'Request',
       { type: 'object', properties: { a: { type: 'integer', maximum: 5, enum: [1, 2] } } },

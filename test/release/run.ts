@@ -28,7 +28,7 @@ export async function run(command: string, args: readonly string[], { folder, en
   }
 }
 
-/** What this machine needs to reach its registries stays; everything else comes from an empty home. */
+/** Variables that package managers need to reach registries. All others come from an empty home. */
 const KEPT = /^(LANG|LC_.*|TZ|TMPDIR|.*_CA(FILE|INFO|_CERTS|_BUNDLE)?|.*_CERTS?|SSL_CERT_.*|.*_proxy|PIP_.*)$/i;
 
 /** The environment of somebody who has nothing but a home folder, and these folders of commands before the system's. */

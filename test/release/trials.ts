@@ -14,7 +14,7 @@ import { emptyHome, type Place, run } from './run.js';
 
 const READY_TRIES = 600;
 const READY_INTERVAL_MS = 100;
-/** What `node_modules` of an installation may take, as `du -sm` counts it. */
+/** The most that `node_modules` of an installation may take, by `du -sm`. */
 export const MOST_INSTALLED_MIB = 190;
 
 /** A server that was installed from its package, running over an empty data folder. */
@@ -39,7 +39,7 @@ export async function inEmptyFolder<T>(use: (folder: string, home: string) => Pr
 
 export interface ServerTrial {
   readonly release: NodeRelease;
-  /** As `npm install -g` does it, below a prefix. */
+  /** Whether to install with `npm install -g`, below a prefix. */
   readonly isGlobal: boolean;
   /** Called while the server runs. */
   readonly use?: (server: Installed, place: Place) => Promise<void>;

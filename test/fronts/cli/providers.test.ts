@@ -435,7 +435,7 @@ describe('darkroom init --provider', () => {
     expect(written('darkroom.yaml')).to.include('http://127.0.0.1:5001');
   });
 
-  it('asks again after models that are not there, and a file that is no workflow', async () => {
+  it('asks again after an unknown model and after a file without a workflow', async () => {
     writeFileSync(join(folder, 'notes.json'), '{"notes": []}');
     const answers = 'none.json\nnotes.json\n\nsdxl, sdxx\nsdxl\nhttp://10.0.0.5:8188\n';
     const { code, stderr } = await init(['comfyui'], answers);

@@ -62,7 +62,7 @@ describe('the names of a service on this machine', () => {
     expect(browserUrl('https://pictures.example')).to.equal('https://pictures.example');
   });
 
-  it('are told from a request by its host, and from no other host', () => {
+  it('are derived from the Host header of a request, and no other host is accepted', () => {
     expect(originOf('localhost:8080', LOCAL)).to.equal('http://localhost:8080');
     for (const host of [undefined, 'localhost', 'localhost:1', 'evil.example', '127.0.0.1:8080', 'a b'])
       expect(originOf(host, LOCAL), host).to.equal(LOCAL);
@@ -84,7 +84,7 @@ describe('the names of a service on this machine', () => {
     });
     afterEach(() => service.close());
     const named = () => service.origin.replace('127.0.0.1', 'localhost');
-    /** What a browser gets that opens a page under the issuer's number. */
+    /** The response to a browser that opens a page under the issuer's IP address. */
     const opened = (path: string, cookie = '', host = new URL(service.origin).host) =>
       new Promise<{ readonly status: number | undefined; readonly location: string | undefined }>((resolve, reject) => {
         const headers = { 'Sec-Fetch-Mode': 'navigate', 'Host': host, ...(cookie === '' ? {} : { Cookie: cookie }) };

@@ -308,7 +308,7 @@ describe('the sign-in page', () => {
       'http://127.0.0.2',
       'http://localhost.evil.example',
     ])
-      it(`takes no form of a page of ${origin}`, async () => {
+      it(`refuses a form sent from ${origin}`, async () => {
         const at = origin.includes(':1') ? origin : `${origin}:${port()}`;
         expect((await signIn({}, { Origin: at })).status).to.equal(403);
       });
