@@ -245,14 +245,15 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX boot_leases_by_removal ON boot_leases (remove_at);
   `,
-  // What generations that have not ended do, and the provider of their attempts: these are counted from an index of only them.
+  // When generations that have not ended were accepted, what they do, and the provider of their attempts.
   `
+  ALTER TABLE generations ADD COLUMN open_at INTEGER;
   ALTER TABLE generations ADD COLUMN open_state TEXT;
   ALTER TABLE generations ADD COLUMN open_provider TEXT;
-  UPDATE generations SET open_provider = doc ->> '$.attempt.provider', open_state =
+  UPDATE generations SET open_at = created_at, open_provider = doc ->> '$.attempt.provider', open_state =
     CASE WHEN status = 'queued' THEN 'queued' WHEN doc ->> '$.lease' IS NULL THEN 'requeued' ELSE 'running' END
   WHERE status IN ('queued', 'running');
-  CREATE INDEX generations_open ON generations (open_state, model, open_provider, created_at) WHERE open_state IS NOT NULL;
+  CREATE INDEX generations_open ON generations (open_at) WHERE open_at IS NOT NULL;
   `,
 ];
 

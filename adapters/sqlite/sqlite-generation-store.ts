@@ -1,6 +1,6 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { UnchargedContent } from '../../core/generation/decide.js';
-import { type Generation, type GenerationRecord, openStateOf } from '../../core/generation/generation.js';
+import { type Generation, type GenerationRecord, isTerminal, openStateOf } from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type {
   AppGenerations,
@@ -38,26 +38,27 @@ export const APP_LISTS: Readonly<Record<ListedField | 'all', string>> = {
 
 const DOC = `SELECT doc FROM generations WHERE id = unhex(?, '-')`;
 const VERSION = `SELECT version FROM generations WHERE id = unhex(?, '-')`;
-// Names the columns of as few indexes as it can: each index with a column that is named is written again.
-const REPLACE = `
-  UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?, status = ?, open_state = ?, open_provider = ?
+// Each index with a column that a statement names is written again: each statement names the columns of as few as it can.
+const replacing = (more: string): string => `
+  UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?, open_state = ?, open_provider = ?${more}
   WHERE id = unhex(?, '-') AND version = ?`;
-/** The same for a generation whose status and provider stay, as most changes of a running one leave them. */
-const REPLACE_SAME = `
-  UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?
-  WHERE id = unhex(?, '-') AND version = ?`;
+/** For a generation whose status stays, as most changes leave it. */
+const REPLACE_SAME = replacing('');
+const REPLACE_OPEN = replacing(', status = ?');
+/** For a generation that has ended. None is open again. */
+const REPLACE_ENDED = replacing(', status = ?, open_at = NULL');
 /** Replaces a generation by a tombstone, or a tombstone by another. */
 const BURY = `
   UPDATE generations SET version = ?, attention_at = ?, doc = ?, kind = ?,
     uncharged_bytes = NULL, status = NULL, created_at = NULL, model = NULL, trace = NULL,
-    open_state = NULL, open_provider = NULL
+    open_at = NULL, open_state = NULL, open_provider = NULL
   WHERE id = unhex(?, '-') AND version = ?`;
 
-/** From the index alone, in the order in which it groups them. */
+/** By an index of only these, which is written when one is accepted and when it has ended, and not at each change between. */
 export const COUNT_OPEN = `
   SELECT open_state AS state, model AS modelKey, open_provider AS provider, count(*) AS generations,
-    min(created_at) AS oldestCreatedAt
-  FROM generations INDEXED BY generations_open WHERE open_state IS NOT NULL GROUP BY open_state, model, open_provider`;
+    min(open_at) AS oldestCreatedAt
+  FROM generations INDEXED BY generations_open WHERE open_at IS NOT NULL GROUP BY open_state, model, open_provider`;
 
 /** Generations in SQLite: the record as one JSON text, with the few columns used in queries beside it. */
 export class SqliteGenerationStore implements GenerationStore {
@@ -104,14 +105,13 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 
   private replacement(next: Generation, expectedVersion: number): readonly [sql: string, beside: readonly SqlValue[]] {
-    const before = this.cache.get(next.generationId);
-    const [bytes, changed] = [next.unchargedBytes ?? null, [next.status, ...openValues(next)]];
+    const { generationId, status, unchargedBytes = null } = next;
+    const beside = [unchargedBytes, ...stateValues(next)];
+    const before = this.cache.get(generationId);
     // A version has one content, and the statement applies to this version alone.
-    const isSame =
-      before?.kind === 'generation' &&
-      before.version === expectedVersion &&
-      [before.status, ...openValues(before)].every((value, index) => value === changed[index]);
-    return isSame ? [REPLACE_SAME, [bytes]] : [REPLACE, [bytes, ...changed]];
+    if (before?.kind === 'generation' && before.version === expectedVersion && before.status === status)
+      return [REPLACE_SAME, beside];
+    return [isTerminal(status) ? REPLACE_ENDED : REPLACE_OPEN, [...beside, status]];
   }
 
   remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
@@ -168,8 +168,8 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 }
 
-/** The columns by which generations that have not ended are counted. */
-function openValues(g: Generation): readonly SqlValue[] {
+/** What a generation that has not ended does, and the provider of its attempt. */
+function stateValues(g: Generation): readonly SqlValue[] {
   const state = openStateOf(g) ?? null;
   return [state, state === null ? null : (g.attempt?.provider ?? null)];
 }
@@ -179,9 +179,10 @@ export function generationValues(record: GenerationRecord, text: string): SqlVal
   const { generationId, accountId, appId, kind, version, dueAt } = record;
   const values = [generationId, accountId, appId, kind, version, dueAt, text];
   // A tombstone counts in no sum and is in no list.
-  if (record.kind !== 'generation') return [...values, null, null, null, null, null, null, null];
+  if (record.kind !== 'generation') return [...values, null, null, null, null, null, null, null, null];
   const { unchargedBytes = null, status, createdAt, modelKey, clientTraceId = null } = record;
-  return [...values, unchargedBytes, status, createdAt, modelKey, clientTraceId, ...openValues(record)];
+  const openAt = isTerminal(status) ? null : createdAt;
+  return [...values, unchargedBytes, status, createdAt, modelKey, clientTraceId, openAt, ...stateValues(record)];
 }
 
 function recordsOf<R extends GenerationRecord = GenerationRecord>(rows: readonly Row[]): R[] {

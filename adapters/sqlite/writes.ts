@@ -145,8 +145,8 @@ function prepareWrites(on: Statements) {
   const insertGeneration = on.insertingOrFinding(
     'generations',
     `INSERT INTO generations (id, account, app, kind, version, attention_at, doc, uncharged_bytes, status, created_at, model, trace,
-      open_state, open_provider)
-    VALUES (unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      open_at, open_state, open_provider)
+    VALUES (unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
   return {
     changeAccount,
@@ -234,7 +234,7 @@ function claimWrite(on: Statements): Write {
 
 /** Arguments of one claim, and of one generation. */
 const CLAIM_FIELDS = 1 + CLAIMS.count;
-const GENERATION_FIELDS = 14;
+const GENERATION_FIELDS = 15;
 
 /**
  * The counts of claims and of generations, then their arguments, then those of the change. Returns 1 when all is

@@ -8,6 +8,7 @@ import {
   END_STATUSES,
   type Generation,
   type GenerationRecord,
+  isTerminal,
   STATUSES,
 } from '../../core/generation/generation.js';
 import type { AppGenerations, GenerationStore, ListedGenerations, OpenCount } from '../../core/ports/stores.js';
@@ -169,8 +170,9 @@ function openGenerations(store: () => GenerationStore): void {
       for (const { n, isGone, isLeased, provider, status, ...first } of writes) {
         const before = model.get(n);
         const version = (before?.version ?? -1) + 1;
-        // Neither the model nor the time of acceptance ever changes.
+        // The model and the time of acceptance never change, and an end is final.
         const kept = before?.kind === 'generation' ? { modelKey: before.modelKey, createdAt: before.createdAt } : first;
+        const end = before?.kind === 'generation' && isTerminal(before.status) ? { status: before.status } : {};
         const next =
           before?.kind === 'expired' || (before !== undefined && isGone)
             ? aTombstone(n, { kind: 'expired', version })
@@ -178,6 +180,7 @@ function openGenerations(store: () => GenerationStore): void {
                 ...kept,
                 version,
                 status,
+                ...end,
                 ...(isLeased ? { lease: LEASE } : {}),
                 ...(provider === null ? {} : { attempt: attemptAt(provider) }),
               });
