@@ -2,7 +2,7 @@
  * Goal: docs/openai.md has every code that the OpenAI-compatible API refuses with, under its status, and its examples name
  * models and variables that there are.
  * Method: its table of errors against the tables in code, both ways; its models against the catalog that comes with the
- * program. `test/service/openai-clients.test.ts` and `test/clients/openai` run its blocks.
+ * program. `test/clients/openai` runs its blocks.
  */
 import { expect } from 'chai';
 import { join } from 'node:path';

@@ -11,7 +11,7 @@ export const RUN_SIZES = {
   simulationSeeds: { of: 'seeds of the simulation', byDefault: 10, inFull: 20_000 },
   playedMutants: { of: 'mutants played at their recorded seed', byDefault: 3, inFull: 190 },
   mutantSearches: { of: 'mutants searched for from the first seed', byDefault: 0, inFull: 190 },
-  exhaustiveSearches: { of: 'searches of the small case', byDefault: 6, inFull: 40 },
+  exhaustiveSearches: { of: 'searches of the small case', byDefault: 4, inFull: 40 },
   sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 18, inFull: 1_500 },
   sequencesOnSqlite: { of: 'random sequences of steps on SQLite and files', byDefault: 3, inFull: 25 },
   sequencesOnMongo: { of: 'random sequences of steps on MongoDB and S3', byDefault: 1, inFull: 4 },

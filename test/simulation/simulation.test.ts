@@ -12,23 +12,6 @@ import { SimulatedRun } from './simulated-run.js';
 const HERE = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const MUTANT_HOOK = new URL('./mutants/with-mutant.js', import.meta.url).href;
 
-/**
- * Seeds that once found a bug in core. The actions of a seed change with the clients and the fault profile it draws
- * from, so each bug is kept as a mutant too, in `mutants/list/found.ts`, and pinned by a test of core.
- */
-const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
-  [3, 'an output that the store had cut short was delivered'],
-  [5_008, 'a write that was given up replaced a delivered output'],
-  [5_090, 'a removal that was given up took a delivered output away'],
-  [5_085, "a completion was answered from another key's success, with another checksum"],
-  [383, 'a key was answered for two payloads: its slow first request freed it after a replay'],
-  [354, 'a key was answered for two payloads: a completion answered after it had lost the key'],
-  [6315, 'a create was refused between a suspension and its end that were written together'],
-  [10630, 'a suspension and its end that were written together were taken for none'],
-  [742, 'a process that was taken for dead bought what no equal request found again'],
-  [1, "a provider was not asked to stop, since the canceller's clock was behind"],
-];
-
 interface Ended {
   readonly code: number | null;
   readonly said: string;
@@ -71,15 +54,8 @@ describe('the simulation', function simulation() {
     expect(code).to.equal(0);
   });
 
-  for (const [seed, found] of REGRESSIONS) {
-    it(`finds no more in seed ${seed}: ${found}`, async () => {
-      const { failure } = await new SimulatedRun(seed).play();
-      expect(failure, `npm run test:simulation -- --seed ${seed}`).to.equal(undefined);
-    });
-  }
-
   it('plays a seed the same way every time, and every seed differently', async () => {
-    const played = [1, 2, 3, 4, 5, 6];
+    const played = [1, 2, 3];
     const once: string[] = [];
     for (const seed of played) once.push(await timelineOf(seed));
     for (const seed of played.toReversed()) expect(await timelineOf(seed), `seed ${seed}`).to.equal(once[seed - 1]);
@@ -88,7 +64,7 @@ describe('the simulation', function simulation() {
 
   it('names the seed of a violation, and that seed shows it again', async () => {
     const wrong = { env: { [MUTANT_VARIABLE]: 'hold-after-insert' } };
-    const { code, said } = await run(['--import', MUTANT_HOOK, HERE('main.js'), '--seeds', '20'], wrong);
+    const { code, said } = await run(['--import', MUTANT_HOOK, HERE('main.js'), '--seeds', '3'], wrong);
     expect(code, said.slice(-500)).to.equal(1);
     const [, seed = '', what = ''] = /^Seed (\d+): (Invariant \d+: .*)$/m.exec(said) ?? [];
     const replayed = await run(['--import', MUTANT_HOOK, HERE('main.js'), '--seed', seed], wrong);

@@ -1,5 +1,5 @@
 // Goal: the oldest and the newest library `openai` that run on this Node work with the program, as the one in
-// test/service/openai-clients.test.ts does.
+// library.test.ts does.
 // Method: the same suite. Without the packages it is skipped with a message.
 import type { OpenAI } from 'openai';
 import { orSkip } from '../foreign-clients.js';

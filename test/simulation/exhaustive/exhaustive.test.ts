@@ -36,13 +36,13 @@ const PARTS: readonly Part[] = [
   {
     what: 'leases lapsing at any moment, and any process dying anywhere',
     isWhole: true,
-    always: ['two bodies', 'poor twins in one step'],
+    always: ['two bodies'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 1, retries: 0, recoveries: 0, wakes: 0 },
   },
   {
     what: 'any answer lost, any process dying anywhere',
     isWhole: false,
-    always: ['cancel', 'two keys', 'two keys in one step'],
+    always: ['cancel', 'two keys'],
     bounds: { depth: 5, crashes: 1, lost: 1, leaps: 1, retries: 1, recoveries: 1, wakes: 1 },
   },
 ];

@@ -2,7 +2,7 @@ import { type Mutant, mutantsIn } from '../mutant.js';
 
 /** Possible mistakes about deletions by clients, and what must be deleted with them. */
 export const DELETION_MUTANTS: readonly Mutant[] = mutantsIn(`
-deleted-before-it-was-charged: 9 26, core/generation/decide.js, seed 38
+deleted-before-it-was-charged: 9 26, core/generation/decide.js, seed 116
 Whoever deletes a picture between its end and its charge has it for nothing.
 - if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };
 +
@@ -17,7 +17,7 @@ The outputs stay in the object store, and nothing knows of them any more.
 - await removeOutputs(context, marked.generationId, writtenBy(marked));
 +
 
-deletion-not-completed: 9 26, core/recovery/recover.js, seed 15
+deletion-not-completed: 9 26, core/recovery/recover.js, seed 8
 A deletion whose process died leaves the outputs until their retention is over.
 - if (g.deletedAt !== undefined) return completeDeletion(context, g);
 +
@@ -50,7 +50,7 @@ The declared type is believed, whatever the bytes are.
 - if (media.mediaType !== upload.mediaType)
 + if (media.mediaType === undefined)
 
-declared-digest-not-checked: 16, core/uploads/complete-upload.js, seed 8
+declared-digest-not-checked: 16, core/uploads/complete-upload.js, seed 3
 The checksum that a completion declares is not compared with the bytes.
 - for (const declared of [upload.declaredSha256, sha256]) {
 + for (const declared of [upload.declaredSha256]) {
@@ -60,7 +60,7 @@ A completion that lost the race against another one answers with a copy that is 
 - if ((await uploads.replace(ready, copying.version)) === 'conflict') {
 + if ((await uploads.replace(ready, copying.version)) === undefined) {
 
-upload-of-another-app: 16, core/generation/quote.js, seed 22
+upload-of-another-app: 16, core/generation/quote.js, seed 44
 A generation may use whatever its account has uploaded, through another App too.
 - const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId;
@@ -85,7 +85,7 @@ Recovery looks at what lacks the mark: an end that is not announced before it is
 + await paid; const retention = retentionOf(generation, context.settings); const changed = await tryChange(context, generation, { event: 'settle',
 + ...retention }); await announceState(context, generation);
 
-two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 233
+two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 52
 A start that is still on its way arrives after the end that another process has sent.
 - return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.startedAt, now);
 + return false;
@@ -128,7 +128,7 @@ A follower hears of an end that the store refuses, or never gets.
 - const outcome = await store.replace(next, expectedVersion);
 + written(next); const outcome = await store.replace(next, expectedVersion);
 
-stream-resumed-from-its-new-beginning: 23, core/generation/events.js, seed 3
+stream-resumed-from-its-new-beginning: 23, core/generation/events.js, seed 5
 What happened while the line was cut is not told.
 - this.from = Math.max(completeTo, startedAt - RESUMED_FOR_MS) - REACH_MS;
 + this.from = startedAt;
@@ -148,7 +148,7 @@ A row that has taken an entry in takes it in again with the next batch.
 - if (entry.sequence <= row.lastSequence) return row;
 +
 
-account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 20
+account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 91
 A process that dies in between leaves entries that no row ever takes in.
 - if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';
 + await ports.usage.apply([{ row: entries.reduce((sums, [entry]) => withEntry(sums, entry), whole), expectedSequence: whole.lastSequence }]); if
@@ -157,7 +157,7 @@ A process that dies in between leaves entries that no row ever takes in.
 
 /** Possible mistakes about who may see and do what. */
 export const ACCESS_MUTANTS: readonly Mutant[] = mutantsIn(`
-readable-by-another-app: 17, core/generation/read-generations.js, seed 3
+readable-by-another-app: 17, core/generation/read-generations.js, seed 8
 A generation can be read and cancelled by every App of its account.
 - const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record !== null && record.accountId === caller.accountId;

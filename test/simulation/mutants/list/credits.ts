@@ -40,7 +40,7 @@ A repeated request is refused for what it would need if it were new.
 - if ((await context.claims.read(key)) === null) throw first;
 + throw first;
 
-claim-freed-after-a-lost-hold: 12, core/generation/create-generation.js, seed 37
+claim-freed-after-a-lost-hold: 12, core/generation/create-generation.js, seed 2
 A lost answer to the hold is taken for a refusal, and the key is freed while the hold may stand.
 - await accountWriter.accept(hold, acceptance);
 + await accountWriter.accept(hold, acceptance).catch(async (error) => { await
@@ -51,7 +51,7 @@ That nothing stands at the old id yet is taken for a promise that nothing ever w
 - await voidGeneration(context, { generationId: id, accountId: caller.accountId, appId: caller.appId });
 + await context.generations.read(id);
 
-refusal-after-a-takeover: 11, core/idempotency/claims.js, seed 44
+refusal-after-a-takeover: 11, core/idempotency/claims.js, seed 57
 A process so slow that its key was taken over still gives its own refusal.
 - return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;
 + await freeClaim(context, mine); return refusal;
@@ -145,7 +145,7 @@ The cap on open generations is not applied.
 - if (account.holds.size >= command.maxOpenHolds)
 + if (account.holds.size < 0)
 
-grant-given-again: 1 12, core/credits/decide.js, seed 13
+grant-given-again: 1 12, core/credits/decide.js, seed 55
 That an operation was done before is not looked up, so that a repeated grant counts twice.
 - const before = account.operations.get(operationId);
 + const before = undefined;
@@ -160,7 +160,7 @@ A refusal, or that a hold is gone, is believed of a state that another process h
 - if (!isFresh && !('moves' in decision))
 + if (!isFresh && 'failed' in decision)
 
-batch-does-not-see-itself: 4 5, core/credits/decide.js, seed 8
+batch-does-not-see-itself: 4 5, core/credits/decide.js, seed 2
 Two commands of one write on the same hold are each decided as if they were alone.
 - this.holds = new Overlay(base.holds);
 + this.holds = Object.assign(new Overlay(base.holds), { get: (id) => base.holds.get(id) });

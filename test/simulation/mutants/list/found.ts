@@ -2,12 +2,12 @@ import { type Mutant, mutantsIn } from '../mutant.js';
 
 /** Bugs that the simulation found in core, reintroduced: it must keep finding them. */
 export const FOUND_MUTANTS: readonly Mutant[] = mutantsIn(`
-output-kept-in-part-delivered: 16, core/generation/run/collect-outputs.js, seed 2
+output-kept-in-part-delivered: 16, core/generation/run/collect-outputs.js, seed 19
 A store that kept less than it was given is believed, since what is left still decodes.
 - if (kept !== byteSize)
 + if (false)
 
-outputs-collected-twice-under-one-fence: 16, core/generation/run/collect-outputs.js, seed 123
+outputs-collected-twice-under-one-fence: 16, core/generation/run/collect-outputs.js, seed 31
 A write or a removal that was given up arrives late, at a key that was delivered since.
 - return g.fence === this.writtenUnder;
 + return false;

@@ -7,7 +7,7 @@ A client without the header buys again what nobody has got.
 - const found = findUnheard(creates, facts) ??
 + const found = (isRetry ? findUnheard(creates, facts) : undefined) ??
 
-header-ignored: 11, core/idempotency/fingerprint.js, seed 18
+header-ignored: 11, core/idempotency/fingerprint.js, seed 23
 What was delivered and lost behind a proxy is bought again.
 - (isRetry ? findRepeatable(creates, facts) : undefined)
 + undefined
@@ -97,7 +97,7 @@ A refusal leaves its place as if it had been cut.
 - else place.withdraw();
 + else place.leave();
 
-key-of-another-body: 11, core/generation/create-matched.js, seed 37
+key-of-another-body: 11, core/generation/create-matched.js, seed 32
 A key answers another request too.
 - if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
 + if (false) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');

@@ -32,12 +32,12 @@ A write leaves the version as it was, so that two of them do not see each other.
 - version: generation.version + 1 }
 + version: generation.version }
 
-running-cancelled-at-once: 7 15, core/generation/decide.js, seed 3
+running-cancelled-at-once: 7 15, core/generation/decide.js, seed 2
 A running generation ends on request, while its provider still works on it.
 - 'cancel': 'running',
 + 'cancel': 'cancelled',
 
-late-success-is-charged: 7 15, core/generation/decide.js, seed 22
+late-success-is-charged: 7 15, core/generation/decide.js, seed 114
 The provider did the work after all, so its price is written to a generation that has ended.
 - { next: { ...g, lateReport: { state: command.state, at } } };
 + { next: { ...g, chargedCredits: g.reservedCredits, lateReport: { state: command.state, at } } };
@@ -52,12 +52,12 @@ The least that a cancelled generation costs is charged although no provider ever
 - g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
 + !hasFailed ? g.terms.cancelFloorCredits : 0;
 
-floor-for-a-failed-task: 3, core/generation/decide.js, seed 8
+floor-for-a-failed-task: 3, core/generation/decide.js, seed 22
 A task that failed by itself while it was being cancelled is charged as if it had been stopped.
 - g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
 + g.attempt?.phase === 'submitted' ? g.terms.cancelFloorCredits : 0;
 
-failure-costs-the-floor: 3 7, core/generation/decide.js, seed 2
+failure-costs-the-floor: 3 7, core/generation/decide.js, seed 7
 A failure after the provider had begun is charged like a cancellation.
 - case 'fail': return { next: { ...g, error: command.error } };
 + case 'fail': return { next: { ...g, error: command.error, chargedCredits: g.attempt ? g.terms.cancelFloorCredits : 0 } };
@@ -100,12 +100,12 @@ A provider that states once that it does not have the task is believed.
 - return later.some(({ askedAt }) => askedAt >= againAt) ? monotonic : Math.max(againAt, monotonic + 1);
 + return monotonic;
 
-not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 22
+not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 49
 A request that was still on its way when its call ended arrives after the task was submitted again.
 - return statedTwiceAt(state.notFound.filter(({ askedAt }) => askedAt >= settledAt), settledAt, time, rules);
 + return statedTwiceAt(state.notFound, settledAt, time, rules);
 
-cost-of-an-undone-attempt-lost: 5, core/generation/decide.js, seed 69
+cost-of-an-undone-attempt-lost: 5, core/generation/decide.js, seed 149
 What a provider says that a refused task costs is forgotten with the attempt.
 - const undone = undoAttempt(g, command);
 + const { costs: _, ...bare } = g; const undone = undoAttempt(bare, command);
@@ -135,7 +135,7 @@ A worker that lost its lease goes on with the version that it lost it to, and wr
 - get generation() { this.throwIfLost(); return this.current; }
 + get generation() { return this.current; }
 
-run-goes-past-its-deadline: 6 20, core/generation/run/next-step.js, seed 22
+run-goes-past-its-deadline: 6 20, core/generation/run/next-step.js, seed 12
 A worker that holds the lease goes on resting when the deadline is over.
 - isLate(g, time) && !mayHaveResult(g) ? timeOut(g, state) : undefined
 + isLate(g, time) && !mayHaveResult(g) ? { do: 'rest', ms: 600_000 } : undefined
@@ -165,12 +165,12 @@ A run that lost its worker waits for room, though it needs none, until its deadl
 - if (providers.length === 0) return this.finishing;
 +
 
-outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 110
+outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 55
 Whatever decodes is delivered and charged, a picture for a video too.
 - if (facts.kind !== g.modality)
 + if (false)
 
-workers-share-output-keys: 9 16, core/generation/run/collect-outputs.js, seed 8
+workers-share-output-keys: 9 16, core/generation/run/collect-outputs.js, seed 15
 An overtaken worker writes over, or removes, what the next one has delivered.
 - return \`outputs/\${generationId}/\${fence}/\${index}\`;
 + return \`outputs/\${generationId}/\${index}\`;
@@ -180,7 +180,7 @@ A worker that goes away hands back an attempt that it had handed over as if nobo
 - command.isUnsent ? withoutUnsentAttempt(g) : g
 + withoutUnsentAttempt(g)
 
-forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 31
+forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 88
 A provider that knows a task no more is given it again, though the model forbids to have it made twice.
 - failure: failure('PROVIDER_UNAVAILABLE', rules.mayResubmit, FORGOTTEN)
 + failure: failure('PROVIDER_UNAVAILABLE', true, FORGOTTEN)
@@ -191,12 +191,12 @@ A result that could not be fetched four times is thrown away, and another one is
 + const { failedCollections, isStoreAway } = situation.state; if (!isStoreAway && failedCollections >= 4) return { do: 'end-attempt', failure:
 + failure('OUTPUT_INVALID', true) };
 
-unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 31
+unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 41
 A complete file that cannot be used is bought again, though the model forbids it.
 - failure('OUTPUT_INVALID', rules.mayReplaceOutputs)
 + failure('OUTPUT_INVALID', true)
 
-other-size-thrown-away: 9 21, core/generation/run/collect-outputs.js, seed 22
+other-size-thrown-away: 9 21, core/generation/run/collect-outputs.js, seed 41
 A usable output of another size than was asked for is thrown away.
 - difference !== undefined && model.onOtherSize === 'refuse'
 + difference !== undefined
@@ -211,7 +211,7 @@ An output of another size costs what the one that was asked for would have cost.
 - const credits = measuredRate === undefined
 + const credits = true
 
-silent-polls-end-the-task: 21, core/generation/run/next-step.js, seed 17
+silent-polls-end-the-task: 21, core/generation/run/next-step.js, seed 18
 Polls without a report end a task that the provider goes on with, and another one is bought.
 - isSilence(report) ? restWhileSilent(situation, report, situation.state.silentPolls) : undefined
 + isSilence(report) ? situation.state.silentPolls >= 3 ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) } :
@@ -237,7 +237,7 @@ Recovery ends a generation whose provider may have the result, and nobody looks 
 - if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy))
 + if (false)
 
-last-period-without-end: 6 20, core/generation/run/next-step.js, seed 2
+last-period-without-end: 6 20, core/generation/run/next-step.js, seed 22
 Downloads after the deadline are tried for ever.
 - time.now > runEndsAt(g) ? timeOut(g, state) : undefined
 + undefined
@@ -300,7 +300,7 @@ With exclusive stores the shares of a process that was killed are void, and its 
 - this.count(generation, provider);
 + ;
 
-submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 446
+submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 435
 A process with exclusive stores submits while the list of what is at the provider is still read.
 - return this.limits.maxConcurrent !== undefined && !this.options.hasCounted();
 + return false;
@@ -318,12 +318,12 @@ The id of a create that was cut is ruled out, and its hold forgotten.
 - await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: 0 }); return 'released';
 + return 'released';
 
-tombstone-goes-at-once: 4 11, core/generation/create-generation.js, seed 119
+tombstone-goes-at-once: 4 11, core/generation/create-generation.js, seed 172
 A tombstone is taken for rubbish, and a slow create finds its id free again.
 - dueAt: now + settings.tombstoneRetentionMs };
 + dueAt: now };
 
-ended-not-settled: 4 6, core/recovery/recover.js, seed 7
+ended-not-settled: 4 6, core/recovery/recover.js, seed 11
 Recovery leaves settling to the worker that ended the generation, which may be gone.
 - await settleGeneration(context, record); return 'settled';
 + return 'settled';
@@ -338,12 +338,12 @@ What waits for a place past its deadline is left to the worker that has no place
 - if (context.clock.now() <= deadlineOf(g)) return null;
 + if (g.status === 'queued' || context.clock.now() <= deadlineOf(g)) return null;
 
-outputs-removed-when-looked-at: 9 16, core/recovery/recover.js, seed 90
+outputs-removed-when-looked-at: 9 16, core/recovery/recover.js, seed 121
 Whatever recovery looks at once it is settled is taken to be past its retention.
 - if (mayHaveOutputs(g) && now >= outputsExpireAt) {
 + if (mayHaveOutputs(g)) {
 
-content-removed-when-looked-at: 7, core/recovery/recover.js, seed 221
+content-removed-when-looked-at: 7, core/recovery/recover.js, seed 272
 The content of whatever recovery looks at once it is settled goes at once, when nothing was charged.
 - if (hasUnchargedContent(g) && now >= contentExpiresAt && now < taskExpiresAt) {
 + if (hasUnchargedContent(g) && now < taskExpiresAt) {

@@ -1,17 +1,17 @@
 // Goal: the newest library `openai` of those for the oldest supported Node works with the program, is told what is wrong, and
 // pays what was delivered, once.
 // Method: the library as its users have it, against the started program with the models that come with it; a proxy that
-// cuts connections; the code blocks of the page. After each test the books are verified. `test/clients/openai` has other versions and other clients.
+// cuts connections; the code blocks of the page. After each test the books are verified.
 import { expect } from 'chai';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { OpenAI } from 'openai';
-import { ClientService } from '../clients/openai/client-service.js';
-import { DocumentedExample } from '../clients/openai/documented-example.js';
-import { openAiSuite } from '../clients/openai/openai-suite.js';
-import { ROOT } from '../docs/pages.js';
-import { sizeOf } from '../harness/run-sizes.js';
-import { DISTRIBUTED, EMBEDDED } from './lanes.js';
+import { ROOT } from '../../docs/pages.js';
+import { sizeOf } from '../../harness/run-sizes.js';
+import { DISTRIBUTED, EMBEDDED } from '../../service/lanes.js';
+import { ClientService } from './client-service.js';
+import { DocumentedExample } from './documented-example.js';
+import { openAiSuite } from './openai-suite.js';
 
 for (const lane of [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('openAiLanes')))
   openAiSuite({
