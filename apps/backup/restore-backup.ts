@@ -25,7 +25,7 @@ import {
 } from './manifest.js';
 
 /** The files that a server leaves in a folder that everything else was moved out of. */
-const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid', 'server.boot'];
+const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid', 'server.boot', 'server.url'];
 
 /**
  * Restores a backup into an empty data folder. Everything is first copied to `restoring/` and compared with its digest;

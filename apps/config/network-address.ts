@@ -54,6 +54,11 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || addressOf(host)?.range() === 'loopback';
 }
 
+/** Whether a host stands for all addresses of a machine, such as `0.0.0.0` and `::`, so that no client can call it. */
+export function isUnspecified(host: string): boolean {
+  return addressOf(host)?.range() === 'unspecified';
+}
+
 /** The names by which browsers of this machine reach it. */
 const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { Config } from '../config/config.js';
-import { hostAndPort } from '../config/network-address.js';
+import { hostAndPort, isUnspecified } from '../config/network-address.js';
 import type { OpenGrpc } from '../grpc/open-grpc.js';
 import type { HttpHost } from '../http/host/server.js';
 import type { InternalServer } from '../http/internal/internal-server.js';
@@ -17,6 +17,7 @@ import { resolveParts, ROOTS, type Roots } from '../wiring/parts.js';
 import type { Worker } from '../worker/worker.js';
 import { FirstKeyFile, firstKeyPath } from './first-key-file.js';
 import { type Demo, demoApp, firstStart } from './first-start.js';
+import { ServedUrlFile } from './served-url-file.js';
 
 /** The process that a service runs in. */
 export interface ServiceHost {
@@ -113,6 +114,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     logger,
   });
   program.keep({ close: async () => firstKey.close() });
+  const urlFile = program.keep(new ServedUrlFile(config));
   const roots: Roots = {};
   try {
     const onCredentialUse = (credentialId: string): void => firstKey.used(credentialId);
@@ -131,11 +133,17 @@ export async function startService(config: Config, logger: Logger = createLogger
     const demo = config.role === 'all' ? await firstStart(context, { hasSignIn: config.signIn.enabled }) : null;
     const demoAppId = config.role === 'all' && demo === null ? await demoApp(context) : null;
     await worker?.start();
+    if (http) urlFile.write(url);
     const addresses = {
       ...(listening === null ? {} : { address: url, listening }),
       ...(internalAt ? { internal: hostAndPort(internalAt) } : {}),
     };
     logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
+    if (http && config.rest.publicUrl === undefined && isUnspecified(config.rest.host))
+      logger.warn(
+        { address: url },
+        'outputs get addresses that clients cannot open: set rest.public_url or DARKROOM_REST_PUBLIC_URL',
+      );
     const reloaded = {
       catalogFile: config.catalog,
       readCatalogAgain: () => program.readCatalogAgain(),

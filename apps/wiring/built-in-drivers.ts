@@ -55,3 +55,9 @@ export async function lockDataFolder(folder: string): Promise<DataFolderLock> {
   const { ServerLock } = await import('../../adapters/sqlite/server-lock.js');
   return ServerLock.take(folder);
 }
+
+/** Whether a server uses the data folder now. */
+export async function isDataFolderLocked(folder: string): Promise<boolean> {
+  const { ServerLock } = await import('../../adapters/sqlite/server-lock.js');
+  return ServerLock.isTaken(folder);
+}

@@ -109,14 +109,16 @@ async function shownWithLink(
   };
 }
 
-/** The public address of the service on these stores; a server elsewhere does not say its own. */
+/** The public address of the server on these stores, or the configured one; a server elsewhere does not say its own. */
 async function publicUrlOf(io: CliIo, options: OperatorOptions): Promise<string | undefined> {
   if (options.grpc !== undefined) return undefined;
-  const [{ configuredUrl }, { browserUrl }] = await Promise.all([
+  const [{ configuredUrl }, { servedUrl }, { browserUrl }] = await Promise.all([
     import('../../wiring/open-program.js'),
+    import('../../service/served-url-file.js'),
     import('../../config/network-address.js'),
   ]);
-  return browserUrl(configuredUrl(await configOf(io, options)));
+  const config = await configOf(io, options);
+  return browserUrl((await servedUrl(config)) ?? configuredUrl(config));
 }
 
 function stateText({ disableTime, promoteTime }: Person): string {

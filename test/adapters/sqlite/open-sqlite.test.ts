@@ -333,6 +333,15 @@ describe('ServerLock', () => {
     ServerLock.take(folder).release();
   });
 
+  it('is seen by others while a server holds it', () => {
+    expect(ServerLock.isTaken(folder)).to.equal(false);
+    const lock = ServerLock.take(folder);
+    expect(ServerLock.isTaken(folder)).to.equal(true);
+    expect(() => ServerLock.take(folder), 'a look does not release it').to.throw(DataFolderRefused);
+    lock.release();
+    expect(ServerLock.isTaken(folder)).to.equal(false);
+  });
+
   it('finds a server that was cut off at each start that fails before a check has passed', () => {
     cutOff();
     for (let start = 1; start <= 3; start += 1) expect(mayHaveLostWrites(), `start ${start}`).to.equal(true);
