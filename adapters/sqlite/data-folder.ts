@@ -1,5 +1,5 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Log } from '../../core/log.js';
 
 /** Thrown when a data folder cannot be opened; the message is one sentence fit for the operator. */
@@ -64,7 +64,7 @@ export function closeDataFolder(folder: string, log: Log): void {
 /** Creates the folder, readable by this user alone, unless it exists. */
 export function ensureFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeLevels(folder);
   } catch (error) {
     const code = codeOf(error);
     if (RIGHTS.has(code))
@@ -74,6 +74,23 @@ export function ensureFolder(folder: string): void {
       error,
     );
   }
+}
+
+/** `recursive` of Node does not end below /proc, where a folder cannot be made although its parent exists. */
+function makeLevels(folder: string): void {
+  if (isFolder(folder)) return;
+  const parent = dirname(folder);
+  if (!existsSync(parent)) makeLevels(parent);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been faster.
+    if (!isFolder(folder)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /**

@@ -151,7 +151,11 @@ function variablesLike(name: string, keys: KeySchemas): readonly string[] {
 function unknownVariable(name: string, keys: KeySchemas): string {
   const instances = [...keys.keys()].flatMap((path) => /^providers\.([^.]+)\.kind$/.exec(path)?.[1] ?? []);
   const isOfInstance = instances.some((instance) => name.startsWith(`${variableOf(`providers.${instance}`)}_`));
-  if (!name.startsWith('DARKROOM_PROVIDERS_') || isOfInstance) return `${name} is not a variable that darkroom knows.`;
+  if (!name.startsWith('DARKROOM_PROVIDERS_') || isOfInstance) {
+    const ofRest = [...keys.keys()].find((path) => variableOf(path) === name.replace('DARKROOM_', 'DARKROOM_REST_'));
+    const meant = ofRest === undefined ? '' : `; that of ${ofRest} is ${variableOf(ofRest)}`;
+    return `${name} is not a variable that darkroom knows${meant}.`;
+  }
   const meant = variablesLike(name, keys);
   const another = meant.length === 1 ? `, or name it ${meant[0]}` : '';
   return `${name} is of no provider that the configuration has (${instances.join(', ')}); unset it, or add the provider${another}.`;

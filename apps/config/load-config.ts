@@ -104,13 +104,17 @@ export function configDrivers({ file, environment = process.env, folder = proces
   return driversOf({ file: read, environment: variables }, folder);
 }
 
-/** The file that a configuration is read from: the one named, else that of DARKROOM_CONFIG, else darkroom.yaml if it exists. */
+/**
+ * The file that a configuration is read from: the one named, else that of DARKROOM_CONFIG, else darkroom.yaml if it exists.
+ * Throws `ConfigInvalid` if only darkroom.yml exists, whose settings would otherwise be ignored.
+ */
 export function configFileOf({ file, environment = {}, folder = '.' }: ConfigSource): string | undefined {
-  return (
-    file ??
-    (environment['DARKROOM_CONFIG'] || undefined) ??
-    (existsSync(resolve(folder, CONFIG_FILE)) ? CONFIG_FILE : undefined)
-  );
+  const named = file ?? (environment['DARKROOM_CONFIG'] || undefined);
+  if (named !== undefined) return named;
+  if (existsSync(resolve(folder, CONFIG_FILE))) return CONFIG_FILE;
+  if (existsSync(resolve(folder, 'darkroom.yml')))
+    throw new ConfigInvalid([`darkroom.yml is not read; rename it to ${CONFIG_FILE}.`]);
+  return undefined;
 }
 
 function fileOf(file: string | undefined, folder: string): ConfigFile | undefined {

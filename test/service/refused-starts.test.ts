@@ -5,7 +5,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { CliProcess, CliRun } from '../harness/cli-run.js';
@@ -82,6 +82,14 @@ describe('a start is refused with one sentence for', () => {
     expect(await refusal()).to.include(
       `The data folder ${service.config.dataFolder} cannot be created; it must be a folder this user may write.`,
     );
+  });
+
+  it('a data folder below /proc, where nothing can be made', async function () {
+    if (!existsSync('/proc/self')) this.skip();
+    for (const folder of ['/proc/darkroom', '/proc/darkroom/data'])
+      expect(await refusal({ DARKROOM_DATA_FOLDER: folder }, CliProcess)).to.include(
+        `The data folder ${folder} cannot be created; it must be a folder this user may write.`,
+      );
   });
 
   it('a file that is not a database', async () => {

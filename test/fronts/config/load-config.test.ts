@@ -158,6 +158,15 @@ describe('configuration', () => {
   names('an unknown variable', { DARKROOM_REST_PROT: '80' }, [
     'DARKROOM_REST_PROT is not a variable that darkroom knows.',
   ]);
+  names('a variable without its section, if that is rest', { DARKROOM_PORT: '80' }, [
+    'DARKROOM_PORT is not a variable that darkroom knows; that of rest.port is DARKROOM_REST_PORT.',
+  ]);
+  it('names a file with another ending that nothing reads, unless the right one is there or named', async () => {
+    writeFileSync(join(folder, 'darkroom.yml'), 'rest:\n  port: 1\n');
+    expect(await faultsOf(undefined)).to.deep.equal(['darkroom.yml is not read; rename it to darkroom.yaml.']);
+    expect(await faultsOf(undefined, { DARKROOM_CONFIG: 'darkroom.yml' })).to.deep.equal([]);
+    expect(await faultsOf('rest:\n  port: 2\n')).to.deep.equal([]);
+  });
   names(
     'the key of a provider of another configuration',
     'providers:\n  studio:\n    kind: openai\n',
