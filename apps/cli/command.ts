@@ -17,6 +17,18 @@ export class CliCommand extends Command {
     return new CliCommand(this.io, name);
   }
 
+  /** Adds a clause or a sentence to what the parser says of a wrong command line, behind the words of `said`. */
+  explainsError(said: RegExp, more: string): this {
+    const output = this.configureOutput();
+    return this.configureOutput({
+      outputError: (text, write) =>
+        output.outputError?.(
+          text.replace(said, (words) => words + more),
+          write,
+        ),
+    });
+  }
+
   /** The text below the command's help: notes, and command lines to copy. */
   examples(commandLines: readonly string[], about?: string): this {
     const title = commandLines.length === 1 ? 'Example:' : 'Examples:';
@@ -74,12 +86,9 @@ export function storeCommand(
   nameAndArguments: string,
   options: { readonly isDefault?: boolean } = {},
 ): CliCommand {
-  const command = parent.command(nameAndArguments, options);
-  const output = parent.configureOutput();
-  const elsewhere = (text: string) =>
-    text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');
-  return command
-    .configureOutput({ outputError: (text, write) => output.outputError?.(elsewhere(text), write) })
+  return parent
+    .command(nameAndArguments, options)
+    .explainsError(/unknown option '--grpc(?:-\w+)?'/, '; this command works on this machine only')
     .option(
       '-c, --config <file>',
       'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)',

@@ -203,7 +203,9 @@ describe('the first key of a service', () => {
       expect(found[0]).to.include({ file: path() }).and.have.property('credentialId').a('string');
       expect(stderr).not.to.include(key);
       const second = await serve([], 'another API key');
-      expect((await stop(second)).stdout).to.include(` keys create ${appId} --name "another key"`);
+      expect((await stop(second)).stdout)
+        .to.include(` keys create ${appId} --name "another key"`)
+        .and.include(` login --url ${second.url}`);
     });
 
   it('is in its file after a restart without a use, which the start says', async () => {

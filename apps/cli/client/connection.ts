@@ -3,6 +3,7 @@ import { platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Darkroom } from '../../../clients/typescript/src/index.js';
 import { ownOrigins } from '../../config/network-address.js';
+import { shellWord } from '../../shell-word.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { writePrivateFile } from '../private-file.js';
@@ -108,6 +109,15 @@ export function connect(io: CliIo, options: ConnectionOptions): Darkroom {
   if (key === undefined)
     throw usageFailure(`There is no API key for ${url}; run darkroom login --url ${url}, or set DARKROOM_API_KEY.`);
   return new Darkroom({ baseUrl: url, apiKey: readKey(key) });
+}
+
+/** Where `connect` found the key, and how to replace it there, for a key that the server does not know. */
+export function keyRemedy(io: CliIo, options: ConnectionOptions): string {
+  const login = `darkroom login --url ${shellWord(serverUrl(io, options))}`;
+  const remedy = io.environment['DARKROOM_API_KEY']?.trim()
+    ? `The key is from DARKROOM_API_KEY: set another, or unset it and run ${login}`
+    : `The key is from ${profilePath(io)}: replace it with ${login}`;
+  return `${remedy}; on the server, darkroom keys create <app_id> --name <name> makes one.`;
 }
 
 /** A server of this machine has several names. */

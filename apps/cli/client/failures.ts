@@ -18,7 +18,15 @@ export function clientFailure(error: unknown): unknown {
     const sentence = `${printable(message)}${filesHint(code, message)} (${code}, request ${request_id})`;
     return new Failure(sentence, error.status >= 500 ? EXIT.failure : EXIT.refused, { code, message, request_id });
   }
-  return error instanceof DarkroomError ? new Failure(error.message, EXIT.failure, {}, error.cause) : error;
+  return error instanceof DarkroomError
+    ? new Failure(error.message + serverHint(error.message), EXIT.failure, {}, error.cause)
+    : error;
+}
+
+function serverHint(message: string): string {
+  return message.endsWith(' cannot be reached: nothing listens there.')
+    ? ' Start one with darkroom serve, or name another with --url.'
+    : '';
 }
 
 /** A request lacks a file, which the server's sentence names by the field of the API. */

@@ -175,6 +175,7 @@ export interface GenerationInput {
 
 export function withGenerationOptions(command: CliCommand): CliCommand {
   return command
+    .explainsError(/too many arguments for .*\./, ' Put the prompt in quotes.')
     .option('-m, --model <model_key>', 'the model to use; darkroom models lists them (default: the first one)')
     .option('-p, --param <name=value>', "a value for one of the model's parameters (repeatable)", collect)
     .option('-n, --negative <text>', 'what the result should not show')

@@ -42,7 +42,7 @@ export async function listen(io: CliIo, options: ListenOptions): Promise<void> {
     signal,
   );
   try {
-    await follow(io, client, { ...options, signal }, async (message, eventId) => {
+    await follow(io, client, { ...options, target: url, signal }, async (message, eventId) => {
       if (url !== undefined) await forwarder.take(message);
       else
         print(
@@ -64,13 +64,17 @@ export async function listen(io: CliIo, options: ListenOptions): Promise<void> {
   }
 }
 
-type Following = ListenOptions & { readonly signal: AbortSignal };
+type Following = Omit<ListenOptions, 'url' | 'forwardTo'> & {
+  /** The address that messages are posted to; undefined to only print them. */
+  readonly target: string | undefined;
+  readonly signal: AbortSignal;
+};
 
 /** Without end: until the signal fires, or the server refuses. */
 async function follow(
   io: CliIo,
   client: Darkroom,
-  { forwardTo, event: wanted = END_EVENTS, lastEventId, signal }: Following,
+  { target, event: wanted = END_EVENTS, lastEventId, signal }: Following,
   onMessage: (message: ListenedMessage, eventId: string | undefined) => Promise<void>,
 ): Promise<void> {
   let isCut = false;
@@ -80,7 +84,7 @@ async function follow(
     maxTries: MAX_TRIES,
     onOpen: () => {
       isCut = false;
-      say(io, `Listening for ${wanted.join(', ')}${forwardTo === undefined ? '' : ` for ${forwardTo}`}.`);
+      say(io, `Listening for ${wanted.join(', ')}${target === undefined ? '' : `, to post to ${target}`}.`);
     },
     // Once for each interruption: up to two hours of tries would fill the terminal.
     onRetry: () => {
@@ -97,7 +101,9 @@ async function follow(
 function readTarget(text: string): string {
   const address = withScheme(text);
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && !text.startsWith('/');
+  // A URL may have any word as its host, which is hardly meant without a scheme, a port or a path.
+  const isWord = /^(?!localhost$|\d+$)[^.:/]+$/i.test(text);
+  const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && !text.startsWith('/') && !isWord;
   // The text is not repeated: it may have a password in it.
   if (!isUsable || url.username !== '' || url.password !== '')
     throw usageFailure(

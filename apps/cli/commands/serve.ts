@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { browserUrl } from '../../config/network-address.js';
 import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
-import { readingCommand } from '../called-as.js';
+import { isInContainer, readingCommand } from '../called-as.js';
 import { firstKeyPath } from '../../service/first-key-file.js';
 import type { Demo } from '../../service/first-start.js';
 import type { Served } from '../../service/serve.js';
@@ -15,6 +15,7 @@ import { type FirstSecret, firstStartText, keysCreateCommand } from '../first-st
 import type { CliIo } from '../io.js';
 import { configOf, type StoreOptions } from '../operator/with-operator.js';
 import { writePrivateFile } from '../private-file.js';
+import { shellWord } from '../../shell-word.js';
 import { say, show } from '../terminal.js';
 
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once; where stdout
@@ -30,6 +31,7 @@ interface Options extends StoreOptions {
 export function addServe(program: CliCommand): void {
   const { io } = program;
   storeCommand(program, 'serve')
+    .explainsError(/unknown option '--port'/, '; set DARKROOM_REST_PORT, or rest.port in darkroom.yaml')
     .description('run the service: answer requests and run generations')
     .addOption(
       new Option('--role <role>', 'the role of this process (default: role of the configuration)').choices([
@@ -120,9 +122,10 @@ async function showServed(io: CliIo, served: Omit<Served, 'stop'>, shown: Shown)
   const text =
     url === null
       ? 'Working on generations; a worker takes no requests. Ctrl-C stops.'
-      : [servingText(url, listening), ...laterKeyText(io, served.demoAppId, hasUnusedKey, { config, options })].join(
-          '\n\n',
-        );
+      : [
+          servingText(url, listening),
+          ...laterKeyText(io, served.demoAppId, hasUnusedKey, { url, config, options }),
+        ].join('\n\n');
   show(io, { json: { url }, text }, options);
 }
 
@@ -131,15 +134,16 @@ function laterKeyText(
   { command }: CliIo,
   demoAppId: string | null,
   hasUnusedKey: boolean,
-  { config, options }: Pick<Shown, 'config' | 'options'>,
+  { url, config, options }: Pick<Shown, 'config' | 'options'> & { readonly url: string },
 ): string[] {
   if (hasUnusedKey)
     return [
       `The API key of the first start is in ${firstKeyPath(config)} until its first use: ${readingCommand(command, firstKeyPath(config))}`,
     ];
-  return demoAppId === null
-    ? []
-    : [`To make another API key: ${keysCreateCommand(command, demoAppId, options.config)}`];
+  if (demoAppId === null) return [];
+  const create = `To make another API key: ${keysCreateCommand(command, demoAppId, options.config)}`;
+  const login = `To store a key for the command line: ${command} login --url ${shellWord(url)}`;
+  return [isInContainer(command) ? create : `${create}\n${login}`];
 }
 
 async function showFirstStart(
@@ -230,7 +234,7 @@ function keepKey(io: CliIo, url: string, secret: string): KeptKey | undefined {
   try {
     return keepFirstKey(io, url, secret);
   } catch (error) {
-    say(io, `darkroom: ${sentenceOf(error)} The key is not kept.`);
+    say(io, `darkroom: ${sentenceOf(error)} The key is not stored for the command line.`);
     return undefined;
   }
 }

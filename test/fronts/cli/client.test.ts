@@ -11,6 +11,7 @@ import { createProgram } from '../../../apps/cli/program.js';
 import type { JsonObject } from '../../../core/json.js';
 import { CliRun, quietIo } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
+import { freePort } from '../../servers/free-port.js';
 
 // Goal: a command reports in one sentence what went wrong, with an exit code that says whose fault it was; keys stay
 // with their owner.
@@ -46,6 +47,11 @@ describe('command line', () => {
   answers(2, {
     'develop': "unknown command 'develop'",
     'generate x --colour': "unknown option '--colour'",
+    'generate a lighthouse':
+      "too many arguments for 'generate'. Expected 1 argument but got 2. Put the prompt in quotes.",
+    'estimate a lighthouse at dusk':
+      "too many arguments for 'estimate'. Expected 1 argument but got 4. Put the prompt in quotes.",
+    'serve --port 18101': "unknown option '--port'; set DARKROOM_REST_PORT, or rest.port in darkroom.yaml",
     "generate ''": 'The prompt must not be empty.',
     'generate x --timeout soon': '…It must be a number of seconds above 0.',
     'generate x --model none': 'There is no model none; the server has sandbox-image, ….',
@@ -83,8 +89,12 @@ describe('command line', () => {
   answers(
     3,
     {
-      credits: 'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …)',
-      list: 'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …)',
+      'credits':
+        'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …) The key is from DARKROOM_API_KEY: set another, or unset it and run darkroom login --url http:…; on the server, darkroom keys create <app_id> --name <name> makes one.',
+      'generate x':
+        'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …) The key is from DARKROOM_API_KEY: …',
+      'webhooks list':
+        'The credential is not valid. (DEVELOPER_TOKEN_INVALID, request …) The key is from DARKROOM_API_KEY: …',
     },
     { DARKROOM_API_KEY: 'svc_live_wrong' },
   );
@@ -139,6 +149,13 @@ describe('command line', () => {
     const { code, stderr } = await service.run(['models', '--url', 'http://no-such-host.invalid']);
     expect(code).to.equal(1);
     expect(stderr).to.match(/^darkroom: http:\/\/no-such-host\.invalid cannot be reached: .+\.\n$/);
+  });
+
+  it('says how to start a server, or name another, where nothing listens', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    expect((await service.run(['estimate', 'x', '--url', url])).stderr).to.equal(
+      `darkroom: ${url} cannot be reached: nothing listens there. Start one with darkroom serve, or name another with --url.\n`,
+    );
   });
 
   it('says so when a server other than Darkroom answers', async () => {
@@ -210,6 +227,9 @@ describe('command line', () => {
     const environment = { DARKROOM_PROFILE: profile, DARKROOM_API_KEY: '', DARKROOM_URL: '' };
     const wrong = await service.run(['login', '--url', service.url], { environment, stdin: 'svc_live_wrong\n' });
     expect(wrong.code).to.equal(3);
+    expect(wrong.stderr).to.match(
+      /^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request \S+\)\n$/,
+    );
     expect(existsSync(profile)).to.equal(false);
 
     const { code, stdout } = await service.run(['login', '--url', `${service.url}/`], {
@@ -241,6 +261,16 @@ describe('command line', () => {
     );
   });
 
+  it('names the profile that has a key of another installation, and how to replace it', async () => {
+    const profile = join(service.folder, 'stale.json');
+    writeFileSync(profile, JSON.stringify({ keys: { [service.url]: 'svc_live_stale' } }), { mode: 0o600 });
+    const environment = { DARKROOM_PROFILE: profile, DARKROOM_API_KEY: '', DARKROOM_URL: '' };
+    const { code, stderr } = await service.run(['credits', '--url', service.url], { environment });
+    expect(code).to.equal(3);
+    expect(stderr).to.include(`The key is from ${profile}: replace it with darkroom login --url ${service.url}; `);
+    expect(stderr).not.to.include('svc_live_stale');
+  });
+
   it('stores the key below XDG_CONFIG_HOME, and sends it to no other server', async () => {
     const environment = { XDG_CONFIG_HOME: join(service.folder, 'xdg'), DARKROOM_API_KEY: '' };
     expect((await service.run(['login'], { environment, stdin: service.secret })).code).to.equal(0);
@@ -269,8 +299,11 @@ describe('command line', () => {
     const server = new CliRun(service.folder, ['serve'], { environment });
     await server.until('stdout', 'or, to have it saved');
     server.signal('SIGTERM');
-    return (await server.ended).stdout;
+    const { stdout, stderr } = await server.ended;
+    log = stderr;
+    return stdout;
   }
+  let log = '';
 
   it('reports how a first start has changed the profile', async () => {
     const profile = join(service.folder, 'shared.json');
@@ -297,6 +330,7 @@ describe('command line', () => {
         /\nkey=\$\(cat '\S+unkept\/first-key'\)\ncurl [^]+or, to have it saved: DARKROOM_API_KEY="\$key" darkroom generate .+ --url http\S+\n$/,
       )
       .and.not.include('is kept in');
+    expect(log).to.include('The key is not stored for the command line.');
   });
 
   it('has help with an example for every command', async () => {

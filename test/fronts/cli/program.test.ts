@@ -122,7 +122,9 @@ describe('the program as a process', () => {
     const { code, stderr } = await start(['credits'], { DARKROOM_URL: service.url, DARKROOM_API_KEY: 'svc_live_wrong' })
       .ended;
     expect(code).to.equal(3);
-    expect(stderr).to.match(/^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request .+\)\n$/);
+    expect(stderr).to.match(
+      /^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request .+\) The key is from DARKROOM_API_KEY: .+\n$/,
+    );
   });
 
   it('stops gracefully on SIGINT', async () => {

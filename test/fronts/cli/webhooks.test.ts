@@ -124,6 +124,7 @@ describe('darkroom webhooks', () => {
     const run = await listening(['--forward-to', new URL(url).port]);
     await make();
     await run.until('stdout', 'nothing listens there');
+    expect(run.stderr).to.include(`, to post to http://localhost:${new URL(url).port}/.\n`);
     expect(run.stdout).to.match(/again in 1 s\n/);
     expect(await ended(run)).to.deep.include({ code: 0 });
   });
@@ -181,6 +182,7 @@ describe('darkroom webhooks', () => {
     for (const [args, environment, code, stderr] of [
       [[], { DARKROOM_API_KEY: secret }, 3, /DEVELOPER_SCOPE_INSUFFICIENT/],
       [['--forward-to', 'ftp://localhost'], {}, 2, /--forward-to must be a port, an address such as localhost:3000/],
+      [['--forward-to', 'notaurl'], {}, 2, /--forward-to must be a port, an address such as localhost:3000/],
       [['--forward-to', 'no address'], {}, 2, /--forward-to must be a port, an address such as localhost:3000/],
       [['--forward-to', 'http://a:b@localhost'], {}, 2, /without a password\.\n$/],
       [['--forward-to', 'a:b@localhost:3000'], {}, 2, /without a password\.\n$/],
