@@ -1,7 +1,7 @@
 /**
  * Goal: docs/cli.md describes the command line there is, and no page shows a command that is not there.
  * Method: compare the page's tables with the program's own commands, options and exit codes, both ways; look up every
- * command line in shell blocks and backticks.
+ * command line in shell blocks and backticks. Of required options, an example must have all.
  */
 import { expect } from 'chai';
 import type { Command } from 'commander';
@@ -86,9 +86,18 @@ function faultOf(words: readonly string[]): string[] {
     '--version',
     ...leaves(command).flatMap((leaf) => leaf.command.options.flatMap(({ long, short }) => [long, short])),
   ]);
-  return words
-    .filter((word) => word.startsWith('--') && !known.has(word.split('=')[0]))
-    .map((word) => `darkroom ${names[0]} has no option ${word}.`);
+  const given = words.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0] ?? '');
+  const required = command.options.filter(({ mandatory }) => mandatory);
+  // Without any option, a command may be named only.
+  const isExample = given.length > 0 && !given.includes('--help');
+  return [
+    ...words
+      .filter((word) => word.startsWith('--') && !known.has(word.split('=')[0]))
+      .map((word) => `darkroom ${names[0]} has no option ${word}.`),
+    ...required
+      .filter(({ long, short }) => isExample && !given.includes(long ?? '') && !given.includes(short ?? ''))
+      .map(({ long }) => `darkroom ${names.join(' ')} needs ${long}.`),
+  ];
 }
 
 function byValue(a: number, b: number): number {

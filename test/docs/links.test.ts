@@ -4,8 +4,8 @@
  */
 import { expect } from 'chai';
 import { existsSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path/posix';
-import { allPages, ROOT, type Page } from './pages.js';
+import { join } from 'node:path/posix';
+import { allPages, linksOf, type Page, ROOT, targetOf } from './pages.js';
 
 const pages = allPages();
 
@@ -25,18 +25,6 @@ describe('links of the documentation', () => {
     expect(pages.map(({ path }) => path).filter((path) => !reached.has(path))).to.deep.equal([]);
   });
 });
-
-/** Relative links only, because other sites are outside our control. */
-function linksOf(page: Page): string[] {
-  return [...page.prose.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, link = '']) => link)
-    .filter((link) => !/^[a-z]+:/.test(link));
-}
-
-function targetOf(page: Page, link: string): { path: string; anchor: string | undefined } {
-  const [path = '', anchor] = link.split('#');
-  return { path: path === '' ? page.path : normalize(join(dirname(page.path), path)), anchor };
-}
 
 function leadsSomewhere(page: Page, link: string): boolean {
   const { path, anchor } = targetOf(page, link);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The project's own folder: this file runs as dist/test/docs/pages.js. */
@@ -92,6 +92,19 @@ function anchorOf(heading: string): string {
 /** Everything in backticks outside of code blocks. */
 export function codeSpans(page: Page): string[] {
   return [...page.prose.matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map(([, span = '']) => span);
+}
+
+/** The relative links of a page only, because other sites are outside our control. */
+export function linksOf(page: Page): string[] {
+  return [...page.prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link));
+}
+
+/** The file that a link leads to, relative to the project's folder, and its anchor. */
+export function targetOf(page: Page, link: string): { path: string; anchor: string | undefined } {
+  const [path = '', anchor] = link.split('#');
+  return { path: path === '' ? page.path : posix.normalize(posix.join(posix.dirname(page.path), path)), anchor };
 }
 
 export interface Table {

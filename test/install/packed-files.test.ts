@@ -1,13 +1,13 @@
 /*
  * Goal: the package on npm contains what an installation and its exports use, and nothing else of this repository.
- * Method: ask npm for the list of files that it would pack; follow the imports of every packed file; compare the test
+ * Method: ask npm for the list of files that it would pack; follow the imports and links of every packed file; compare the test
  * files among them with those that the contracts import.
  */
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
-import { ROOT } from '../docs/pages.js';
+import { allPages, linksOf, ROOT, targetOf } from '../docs/pages.js';
 
 interface Manifest {
   readonly private?: boolean;
@@ -111,6 +111,18 @@ describe('the package on npm', () => {
       'dist/packages/swagger-ui-dist/swagger-ui.css',
       'dist/packages/h264-mp4-encoder/embuild/dist/h264-mp4-encoder.node.js',
     ]);
+  });
+
+  it('has every file that its own pages link to', () => {
+    const pages = allPages().filter(({ path }) => packed.includes(path));
+    expect(pages.map(({ path }) => path)).to.include.members(['README.md', 'docs/README.md']);
+    const missing = pages.flatMap((page) =>
+      linksOf(page)
+        .map((link) => targetOf(page, link).path)
+        .filter((path) => !packed.some((file) => file === path || file.startsWith(`${path}/`)))
+        .map((path) => `${page.path} links to ${path}`),
+    );
+    expect(missing).to.deep.equal([]);
   });
 
   it('is never published from a folder that nobody checked', () => {
