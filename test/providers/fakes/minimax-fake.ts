@@ -3,7 +3,7 @@
  * Task Status", "Video Download" (each with its OpenAPI document), and "Error Codes". No answer of the real API was
  * recorded.
  */
-import { sameMp4 } from '../../fixtures/videos.js';
+import { mp4 } from '../../fixtures/videos.js';
 import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { fileRoute, VendorFake } from './vendor-fake.js';
 
@@ -37,7 +37,7 @@ export class MinimaxFake extends VendorFake {
   }
 
   static async open(key = 'minimax-test-key'): Promise<MinimaxFake> {
-    return new MinimaxFake(key, await sameMp4()).opened();
+    return new MinimaxFake(key, await mp4()).opened();
   }
 
   protected override refused({ headers: { authorization } }: FakeRequest): FakeAnswer | undefined {

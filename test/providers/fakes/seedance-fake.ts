@@ -3,7 +3,7 @@
  * generation task", "Query video generation tasks", "Cancel or delete a video generation task", and "Error codes". No
  * answer of the real API was recorded.
  */
-import { sameMp4 } from '../../fixtures/videos.js';
+import { mp4 } from '../../fixtures/videos.js';
 import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { fileRoute, VendorFake } from './vendor-fake.js';
 
@@ -45,7 +45,7 @@ export class SeedanceFake extends VendorFake {
   }
 
   static async open(key = 'seedance-test-key'): Promise<SeedanceFake> {
-    return new SeedanceFake(key, await sameMp4()).opened();
+    return new SeedanceFake(key, await mp4()).opened();
   }
 
   protected override refused({ headers }: FakeRequest): FakeAnswer | undefined {

@@ -3,7 +3,7 @@
  * filtered videos), "Troubleshooting guide" (errors), and from the resource `google.longrunning.Operation` of the API
  * reference. No answer of the real API was recorded.
  */
-import { sameMp4 } from '../../fixtures/videos.js';
+import { mp4 } from '../../fixtures/videos.js';
 import type { FakeAnswer, FakeRequest, FakeRoute } from './fake-server.js';
 import { fileRoute, VendorFake } from './vendor-fake.js';
 
@@ -53,7 +53,7 @@ export class VeoFake extends VendorFake {
 
   /** A file is answered with a redirect to its bytes, as the real API does. */
   static async open(key = 'veo-test-key'): Promise<VeoFake> {
-    return new VeoFake(key, await sameMp4()).opened();
+    return new VeoFake(key, await mp4()).opened();
   }
 
   protected routes(): readonly FakeRoute[] {
