@@ -63,8 +63,8 @@ export function isUnspecified(host: string): boolean {
 const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * The origins under which the service at this public address is open: where that is an address of this machine without TLS,
- * each of its names. Programs know one of them, such as the issuer of tokens, and people type another.
+ * The origins of the service at this public address. An address of this machine without TLS has several, one for each name
+ * of the machine: programs use one, such as the issuer of tokens, and people may type another.
  */
 export function ownOrigins(publicUrl: string): readonly string[] {
   const { origin } = new URL(publicUrl);
@@ -79,15 +79,15 @@ export function browserUrl(publicUrl: string): string {
   return isOnThisMachine(publicUrl) ? named(publicUrl, 'localhost') : publicUrl;
 }
 
-/** The origin under which a request came that names this host, else that of the public address: a proxy names its own hosts. */
+/** The origin of a request with this Host header; that of the public address if the header has another host, such as a proxy's. */
 export function originOf(host: string | undefined, publicUrl: string): string {
   const asked = `http://${host ?? ''}`;
   return ownOrigins(publicUrl).find((origin) => origin === asked) ?? new URL(publicUrl).origin;
 }
 
 /**
- * The origin at which a browser may have left for the public address, to which it comes back from elsewhere: the other one of
- * `localhost` and the number, where the public address has one of them and the request names it. Undefined otherwise.
+ * The other origin under which a browser may have begun a sign-in that returns to the public address: `localhost` if that has
+ * the number, and the number if it has `localhost`. Undefined for any other public address or Host header.
  */
 export function otherOrigin(host: string | undefined, publicUrl: string): string | undefined {
   const { origin, hostname } = new URL(publicUrl);
