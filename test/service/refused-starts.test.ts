@@ -14,19 +14,25 @@ import { LiveService } from './live-service.js';
 
 describe('a start is refused with one sentence for', () => {
   let service: LiveService;
+  let started: CliRun | CliProcess | undefined;
   beforeEach(async () => {
     service = await LiveService.prepare();
   });
-  afterEach(() => service.remove());
+  afterEach(() => {
+    // One that does not end would outlive the test.
+    if (started instanceof CliProcess) started.child.kill('SIGKILL');
+    return service.remove();
+  });
 
   /** The single sentence; nothing that looks like a stack, nothing on standard output. */
   async function refusal(
     environment: Readonly<Record<string, string>> = {},
     Command: typeof CliRun | typeof CliProcess = CliRun,
   ): Promise<string> {
-    const { code, stdout, stderr } = await new Command(service.folder, ['serve'], {
+    started = new Command(service.folder, ['serve'], {
       environment: { DARKROOM_CONFIG: service.configFile, ...environment },
-    }).ended;
+    });
+    const { code, stdout, stderr } = await started.ended;
     const sentence = refusedStart(stderr);
     expect(sentence).to.match(/^darkroom: [^\n]+[.]\n$/);
     expect(stderr).to.not.match(/\\n\s+at |node:internal|Error:|"stack"/);
