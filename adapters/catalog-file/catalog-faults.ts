@@ -14,6 +14,8 @@ export interface SchemaTools {
   checkSchema(schema: Json): readonly PlaceFault[];
   /** The connected providers, and the fault of the settings that a model gives one; not checked when absent. */
   readonly providers?: ProviderRules;
+  /** Whether a model that needs another provider is left out, instead of being a fault. */
+  readonly leavesOutOthers?: boolean;
 }
 
 /** The modality of a model, and the inputs that clients may send for it. */
@@ -87,13 +89,13 @@ function* oneModelFaults(
     tools.providers &&
     isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits', 'required_roles', 'prompt')
   )
-    yield* providersFaults(entry, tools.providers);
+    yield* providersFaults(entry, tools.providers, tools.leavesOutOthers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
     yield* priceFaults(entry, sourceIn(yaml, base, model));
   }
 }
 
-function* providersFaults(entry: ModelEntry, providers: ProviderRules): Generator<PlaceFault> {
+function* providersFaults(entry: ModelEntry, providers: ProviderRules, leavesOutOthers = false): Generator<PlaceFault> {
   const { provider, provider_settings, route = [], modality, input_schema: schema, limits } = entry;
   const model: ModelShape = {
     modality,
@@ -111,6 +113,7 @@ function* providersFaults(entry: ModelEntry, providers: ProviderRules): Generato
   for (const { base, provider: name, provider_settings: settings = {} } of named) {
     const settingsFault = providers.get(name);
     if (!settingsFault) {
+      if (leavesOutOthers) continue;
       const known =
         providers.size === 0 ? 'and none is configured' : `one of ${[...providers.keys()].join(', ')}; ${name} is none`;
       yield { pointer: `${base}/provider`, message: `must be a connected provider, ${known}` };

@@ -108,10 +108,11 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
   if (faults.length > 0) throw new CatalogInvalid(faults.map(({ line, message }) => `${name}:${line}: ${message}`));
   const { models: written } = yaml.value as unknown as { models: JsonObject[] };
   const models: Model[] = [];
-  const inFile = written.map((one, index): [string, InFile] => {
+  const inFile = written.flatMap((one, index): [string, InFile][] => {
     const entry = completed(one);
     const sourceOf = sourceIn(yaml, `/models/${index}`, one);
     const model = modelOf(entry, sourceOf);
+    if (tools.leavesOutOthers === true && !hasAllProviders(model, tools)) return [];
     models.push(model);
     const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
     const lines = {
@@ -121,9 +122,16 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
       onUnknownAcceptance: lineOf('on_unknown_acceptance'),
       onInvalidOutput: lineOf('on_invalid_output'),
     };
-    return [entry.model_key, { ...lines, origin: entry.origin, explained: explained(entry, model.price, sourceOf) }];
+    return [[entry.model_key, { ...lines, origin: entry.origin, explained: explained(entry, model.price, sourceOf) }]];
   });
+  if (models.length === 0 && written.length > 0)
+    throw new CatalogInvalid([`${name}: Every model needs a provider that is not connected.`]);
   return new FileCatalog(models, new Map(inFile));
+}
+
+/** A model with a part of its route only would skip the provider that its catalog puts first. */
+function hasAllProviders({ route }: Model, { providers }: SchemaTools): boolean {
+  return providers === undefined || route.every(({ provider }) => providers.has(provider));
 }
 
 function whyUnreadable(error: unknown): string {

@@ -150,6 +150,9 @@ export const KEYS = {
     stop_grace_seconds: seconds(20_000, 86_400).about(
       'How long a stopping process waits for its running generations to be handed over.',
     ),
+    missing_providers: oneOf('refuse', ['refuse', 'ignore']).about(
+      'For the role worker, where the catalog names a provider that is not in providers. refuse: it does not start. ignore: it leaves out each model that needs one, and other workers run its generations.',
+    ),
   },
   images: {
     memory_mib: mebibytes(192, 16, 1_048_576).about(

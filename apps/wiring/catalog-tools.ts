@@ -6,8 +6,8 @@ import { checkSchema } from '../../adapters/system/check-schema.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Config, Configured } from '../config/config.js';
 
-/** The part of a configuration that is needed to check a catalog. */
-interface CheckedWith extends Pick<Config, 'catalog'> {
+/** The part of a configuration that is needed to check a catalog. Without a role, a model with a missing provider is a fault. */
+interface CheckedWith extends Pick<Config, 'catalog'>, Partial<Pick<Config, 'role' | 'worker'>> {
   readonly providers: ReadonlyMap<string, Configured<ProviderDriver>>;
 }
 
@@ -15,7 +15,7 @@ interface CheckedWith extends Pick<Config, 'catalog'> {
  * The means to check a catalog of this installation: its JSON Schema and the configured providers. `catalog` is the
  * absolute path of its file.
  */
-export function catalogTools({ providers, catalog }: CheckedWith): SchemaTools {
+export function catalogTools({ providers, catalog, role, worker }: CheckedWith): SchemaTools {
   const catalogFolder = dirname(catalog);
   const rules = [...providers].map(
     ([name, { driver, options }]) =>
@@ -25,5 +25,7 @@ export function catalogTools({ providers, catalog }: CheckedWith): SchemaTools {
           driver.settingsFault?.(settings, { options, catalogFolder, ...model }),
       ] as const,
   );
-  return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map(rules) };
+  // A process that accepts requests prices them with the catalog, so it has to have all models.
+  const leavesOutOthers = role === 'worker' && worker?.missingProviders === 'ignore';
+  return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map(rules), leavesOutOthers };
 }

@@ -158,6 +158,9 @@ describe('deploy/compose.yaml', () => {
       expect(depends_on).to.deep.equal({ migrate: { condition: 'service_completed_successfully' } });
     }
     expect(service('migrate').command).to.deep.equal(['migrate']);
+    // It refuses a catalog that the processes would refuse.
+    for (const part of ['environment', 'secrets', 'build'] as const)
+      expect(service('migrate')[part], part).to.deep.equal(service('worker')[part]);
     expect(service('migrate').depends_on).to.deep.equal({
       'mongo-set-up': { condition: 'service_completed_successfully' },
       'objects': { condition: 'service_healthy' },

@@ -5,6 +5,7 @@
  */
 import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
+import type { Config } from '../../apps/config/config.js';
 import { variableOf } from '../../apps/config/keys.js';
 import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { driverNames } from '../fixtures/driver-names.js';
@@ -20,7 +21,9 @@ import {
   SECRETS,
   stringsIn,
   type Tree,
+  valuesFileOf,
   VARIABLES,
+  yamlOf,
 } from './chart-files.js';
 
 interface Probe {
@@ -248,8 +251,8 @@ for (const name of CASES) {
           if (files['catalog.yaml'] !== undefined)
             expect(files['workflow.json'], 'a file of the catalog').to.match(/^\{.*\}$/m);
           if (files['catalog.yaml'] !== undefined)
-            expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools(config)).models()).to.have.length(
-              1,
+            expect(modelsIn(files['catalog.yaml'], config)).to.deep.equal(
+              metadata.name === EXTRA.group ? ['noop'] : ['noop', 'flux'],
             );
         });
       }
@@ -320,6 +323,14 @@ for (const name of CASES) {
         expect(spec.template.metadata.labels).to.include(spec.selector.matchLabels);
       });
     }
+
+    it('give every process the catalog as it was given, with words that YAML 1.1 reads as booleans', () => {
+      const given = yamlOf<{ readonly catalog?: string }>(valuesFileOf(name)).catalog;
+      const texts = manifests.flatMap(({ data = {} }) => ('darkroom.yaml' in data ? [data['catalog.yaml']] : []));
+      expect(texts.map((text) => text?.trimEnd())).to.deep.equal(texts.map(() => given?.trimEnd()));
+      expect(texts).to.have.length(name === 'full' ? 3 : 2);
+      if (name === 'full') expect(given).to.include('count_parameter: n,');
+    });
 
     it('route clients only to the pods of REST', () => {
       const service = manifests.find(
@@ -414,6 +425,12 @@ for (const name of CASES) {
   });
 }
 
+function modelsIn(catalog: string, config: Config): string[] {
+  return parseCatalog(catalog, 'catalog.yaml', catalogTools(config))
+    .models()
+    .map(({ modelKey }) => modelKey);
+}
+
 /** The keys of providers that a pod has: the instance, the key, and the reference to its secret. */
 function keysOf(name: Case, pod: string) {
   const fal = ['fal', 'a-key-of-fal', { name: 'studio-fal', key: 'api-key' }] as const;
@@ -428,6 +445,16 @@ function rolesOf({ args }: Container): Role[] {
 
 describe('values that reach the manifests', () => {
   const full = documentsOf<Manifest>(renderedText('full' satisfies Case));
+
+  it('let only the workers of a group leave out models: as REST, its configuration refuses the catalog', async () => {
+    const files = full.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === EXTRA.group)?.data ?? {};
+    for (const role of ['rest', 'all'] as const) {
+      const config = await loadAs(role, files['darkroom.yaml'] ?? '', { ...SECRETS, ...OPTIONAL_SECRETS });
+      expect(() => modelsIn(files['catalog.yaml'] ?? '', config), role).to.throw(
+        'models[1].provider must be a connected provider, one of own-api, sandbox; fal is none.',
+      );
+    }
+  });
 
   it('keep integers as integers, and round a grace period up', async () => {
     const [configMap] = full.filter(({ kind }) => kind === 'ConfigMap');

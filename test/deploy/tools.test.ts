@@ -61,7 +61,8 @@ describe('helm', () => {
     'config.grpc.port=50051,secrets.grpc.callers.existingSecret=callers':
       'secrets.grpc.tls.existingSecret must name a secret with a certificate and its key, or config.grpc.plaintext say that something in front encrypts.',
     'workerGroups.x.providers={fal}': 'workerGroups.x.providers has fal, which is not in config.providers.',
-    'workerGroups.x.providers={sandbox}': 'workerGroups.x.providers needs the catalog',
+    'config.providers=null,workerGroups.x.providers={fal}':
+      'workerGroups.x.providers has fal, which is not in config.providers.',
     'config.minio.endpoint=null': 'config.minio.endpoint must say where the object store is.',
   };
 

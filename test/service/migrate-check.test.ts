@@ -63,6 +63,21 @@ describe('darkroom migrate --check of a data folder', () => {
     expect(await refused({ DARKROOM_DATA_FOLDER: 'dta' })).to.include('dta');
   });
 
+  it('is refused, as the migration itself is, with a catalog that does not fit the providers', async () => {
+    const catalog = join(place.folder, 'catalog.yaml');
+    writeFileSync(
+      catalog,
+      'version: 1\nmodels: [{ model_key: flux, price: 4, provider: fal, provider_settings: { endpoint: a/b } }]\n',
+    );
+    for (const command of [CHECK, ['migrate'], ['serve', '--migrate']]) {
+      const before = everything();
+      expect(await place.refusal(command, { DARKROOM_CATALOG: catalog })).to.include(
+        `${catalog}:2: models[0].provider must be a connected provider, one of sandbox; fal is none.\n`,
+      );
+      expect([...everything()]).to.deep.equal([...before]);
+    }
+  });
+
   it('succeeds after a migration, and changes nothing', async () => {
     expect((await place.run(['migrate'])).code).to.equal(0);
     const before = everything();

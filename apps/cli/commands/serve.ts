@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { browserUrl } from '../../config/network-address.js';
 import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
 import { isInContainer, readingCommand } from '../called-as.js';
@@ -16,6 +17,7 @@ import type { CliIo } from '../io.js';
 import { configOf, type StoreOptions } from '../operator/with-operator.js';
 import { writePrivateFile } from '../private-file.js';
 import { shellWord } from '../../shell-word.js';
+import { catalogTools } from '../../wiring/catalog-tools.js';
 import { say, show } from '../terminal.js';
 
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once; where stdout
@@ -65,6 +67,7 @@ export function addServe(program: CliCommand): void {
 
 async function start(io: CliIo, config: Config, options: Options): Promise<void> {
   if (options.migrate) {
+    await loadCatalog(config.catalog, catalogTools(config));
     const { migrateStores } = await import('../../stores/migrate-stores.js');
     await migrateStores(config, {
       role: 'server',

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import { FileCatalog, loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { Manifest } from '../../backup/manifest.js';
 import type { Config } from '../../config/config.js';
+import { catalogTools } from '../../wiring/catalog-tools.js';
 import { type CliCommand, operatorCommand, storeCommand } from '../command.js';
 import { Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
@@ -76,9 +77,9 @@ function manifestJson({ release, createdAt, databaseSha256, objects }: Manifest)
 }
 
 const ABOUT_MIGRATE = `Run it before the first start over a new database or bucket, and before the processes of a new release. It may be
-repeated, and may run beside servers of this release and the one before.`;
+repeated, and may run beside servers of this release and the one before. With a faulty catalog it changes nothing.`;
 
-/** `darkroom migrate`: makes and checks collections, indexes and bucket. */
+/** `darkroom migrate`: checks the catalog, then makes and checks collections, indexes and bucket. */
 export function addMigrate(program: CliCommand): void {
   const { io } = program;
   storeCommand(program, 'migrate')
@@ -87,6 +88,8 @@ export function addMigrate(program: CliCommand): void {
     .examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT_MIGRATE)
     .shows(async (options: StoreOptions & { readonly check?: boolean }) => {
       const config = await configOf(io, options);
+      // No server would start with a faulty catalog, so nothing is made for one.
+      await loadCatalog(config.catalog, catalogTools(config));
       const done = options.check ? await check(config) : await make(io, config);
       const text = [...done, `${dataPlace(config).text} is ready; ${io.command} serve starts the service.`].join('\n');
       return { json: { ...dataPlace(config).json, done }, text };
@@ -99,10 +102,7 @@ async function check(config: Config): Promise<readonly string[]> {
   return [];
 }
 
-/**
- * Opens everything afterwards as a server does, which makes the rest and refuses what is wrong; the catalog is another
- * command's to check.
- */
+/** Opens everything afterwards as a server does, which makes the rest and refuses what is wrong. */
 async function make(io: CliIo, config: Config): Promise<readonly string[]> {
   const { migrateStores } = await import('../../stores/migrate-stores.js');
   const done: string[] = [];

@@ -507,6 +507,27 @@ describe('catalog file', () => {
     expect(faultsOf(text).map((fault) => fault.split(':')[1])).to.deep.equal(['25', '39', '45']);
   });
 
+  it('leaves out each model that needs a missing provider if that is asked for, and still checks the others', () => {
+    const leavesOut = { ...tools, leavesOutOthers: true };
+    const read = (text: string) =>
+      parseCatalog(text, 'c.yaml', leavesOut)
+        .models()
+        .map(({ modelKey }) => modelKey);
+    const elsewhere = edited('provider: sandbox\n    provider_settings', 'provider: other\n    provider_settings');
+    expect(read(elsewhere)).to.deep.equal(['film-1']);
+    // With a part of its route, a worker would skip the provider that the catalog puts first.
+    const routed = edited(
+      'provider: sandbox\n    provider_settings: { painter: image }',
+      'route: [{ provider: other }, { provider: sandbox }]',
+    );
+    expect(read(routed)).to.deep.equal(['film-1']);
+    expect(() => read(edited('painter: image }', 'painter: imagee }'))).to.throw('There is no painter imagee.');
+    expect(() => read(elsewhere.replace('provider: sandbox', 'provider: other'))).to.throw(
+      CatalogInvalid,
+      'c.yaml: Every model needs a provider that is not connected.',
+    );
+  });
+
   it('says why a file cannot be read', async () => {
     const missing = await loadCatalog('no/such/catalog.yaml', tools).catch((error: unknown) => error);
     expect(missing)

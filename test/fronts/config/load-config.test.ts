@@ -55,7 +55,12 @@ describe('configuration', () => {
     expect(config.dataFolder).to.equal(join(folder, 'data'));
     expect(config.catalog).to.match(/[/\\]config[/\\]catalog\.yaml$/);
     expect(config.rest).to.deep.include({ host: '127.0.0.1', port: 8080 }).and.not.to.have.property('publicUrl');
-    expect(config.worker).to.deep.equal({ enabled: true, recoveryIntervalMs: 15_000, stopGraceMs: 20_000 });
+    expect(config.worker).to.deep.equal({
+      enabled: true,
+      missingProviders: 'refuse',
+      recoveryIntervalMs: 15_000,
+      stopGraceMs: 20_000,
+    });
     expect([...config.providers].map(([name, { driver, options }]) => [name, driver.name, options])).to.deep.equal([
       ['sandbox', 'sandbox', { threads: 0 }],
     ]);

@@ -59,7 +59,7 @@ catalog.yaml: |
       key: {{ .Values.secrets.signIn.clientSecretKey }}
 {{- end }}
 {{- range $instance, $secret := .Values.secrets.providers }}
-{{- if not (hasKey $.Values.config.providers $instance) }}
+{{- if not (hasKey ($.Values.config.providers | default dict) $instance) }}
 {{- fail (printf "secrets.providers.%s belongs to an instance in config.providers, and there is none of this name." $instance) }}
 {{- end }}
 - name: DARKROOM_PROVIDERS_{{ $instance | replace "-" "_" | upper }}_API_KEY

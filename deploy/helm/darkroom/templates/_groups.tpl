@@ -1,30 +1,17 @@
 {{- /*
-The values of a worker group that has only some providers: their instances, their secrets, and the models that need no other
-provider. Accepts a dict with root, group and providers.
+The values of a worker group that has only some providers: their instances and their secrets. The program leaves out the models
+that need another one. Accepts a dict with root, group and providers.
 */ -}}
 {{- define "darkroom.groupValues" -}}
 {{- $values := deepCopy .root.Values -}}
 {{- range .providers -}}
-{{- if not (index $values.config.providers . ) -}}
+{{- if not (index ($values.config.providers | default dict) .) -}}
 {{- fail (printf "workerGroups.%s.providers has %s, which is not in config.providers." $.group .) -}}
 {{- end -}}
 {{- end -}}
-{{- if not $values.catalog -}}
-{{- fail (printf "workerGroups.%s.providers needs the catalog, from which it takes the models of these providers." .group) -}}
-{{- end -}}
-{{- $catalog := $values.catalog | fromYaml -}}
-{{- $models := list -}}
-{{- range $catalog.models -}}
-{{- $needed := list -}}
-{{- range (.route | default (list .)) -}}{{- $needed = append $needed .provider -}}{{- end -}}
-{{- $isKnown := true -}}
-{{- range $needed -}}{{- if not (has . $.providers) -}}{{- $isKnown = false -}}{{- end -}}{{- end -}}
-{{- if $isKnown -}}{{- $models = append $models . -}}{{- end -}}
-{{- end -}}
-{{- if not $models -}}
-{{- fail (printf "workerGroups.%s.providers is enough for no model of the catalog." .group) -}}
-{{- end -}}
-{{- $_ := set $values "catalog" (set $catalog "models" $models | toYaml) -}}
+{{- /* The catalog stays as it is: YAML of helm reads `n`, `on` and `off` as booleans. */ -}}
+{{- $_ := set $values.config "role" "worker" -}}
+{{- $_ := set $values.config.worker "missing_providers" "ignore" -}}
 {{- $instances := $values.config.providers -}}
 {{- $_ := set $values.config "providers" (pick $instances (.providers | first)) -}}
 {{- range (.providers | rest) -}}{{- $_ := set $values.config.providers . (index $instances .) -}}{{- end -}}
