@@ -4,6 +4,7 @@
  * rules; load its configuration with the program's own loader, and its catalog with the catalog's.
  */
 import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import type { Config } from '../../apps/config/config.js';
 import { variableOf } from '../../apps/config/keys.js';
@@ -389,6 +390,15 @@ for (const name of CASES) {
       expect(others).to.deep.equal([]);
       expect(container?.args.join()).to.include("of ['/healthz', '/readyz']").and.not.to.include('POST');
       expect(container?.env).to.deep.equal([{ name: 'SERVICE_URL', value: 'http://demo-darkroom:80' }]);
+      // Nobody listens on this port.
+      const away = spawnSync(process.execPath, ['--input-type=module', '--eval', container?.args[0] ?? ''], {
+        encoding: 'utf8',
+        env: { ...process.env, SERVICE_URL: 'http://127.0.0.1:2' },
+      });
+      expect(away.stdout + away.stderr).to.equal(
+        ['/healthz', '/readyz'].map((path) => `http://127.0.0.1:2${path} does not answer (ECONNREFUSED).\n`).join(''),
+      );
+      expect(away.status).to.equal(1);
     });
 
     it('migrate before anything is rolled out, with the new configuration', () => {

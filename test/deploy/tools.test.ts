@@ -4,12 +4,13 @@
  * check the project's own rules without them.
  */
 import { expect } from 'chai';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   CASES,
   CHART,
+  documentsOf,
   EXAMPLES,
   headerOf,
   KUBERNETES_VERSION,
@@ -63,6 +64,7 @@ describe('helm', () => {
     'workerGroups.x.providers={fal}': 'workerGroups.x.providers has fal, which is not in config.providers.',
     'config.providers=null,workerGroups.x.providers={fal}':
       'workerGroups.x.providers has fal, which is not in config.providers.',
+    'worker.enabled=false': 'worker.enabled is false and workerGroups has no group: no process would run generations.',
     'config.minio.endpoint=null': 'config.minio.endpoint must say where the object store is.',
   };
 
@@ -71,6 +73,51 @@ describe('helm', () => {
       const { code, complaint } = helm.run([...templateArguments('least'), '--set', given]);
       expect(code).to.equal(1);
       expect(complaint).to.include(sentence);
+    });
+  }
+});
+
+describe('the address for clients', () => {
+  let helm: Helm;
+  let chart: string;
+
+  before(function () {
+    helm = skipWithout(this, findHelm());
+    chart = mkdtempSync(join(tmpdir(), 'darkroom-chart-'));
+    cpSync(pathOf(CHART), chart, { recursive: true });
+    // Without a cluster helm shows no notes, so this copy has them in a manifest as well.
+    const notes = textOf(`${CHART}/templates/NOTES.txt`);
+    writeFileSync(
+      join(chart, 'templates/notes.yaml'),
+      `{{- define "notes" -}}${notes}{{- end -}}\nkind: Notes\nnotes: {{ include "notes" . | toJson }}\n`,
+    );
+  });
+
+  after(() => {
+    if (chart) rmSync(chart, { recursive: true });
+  });
+
+  const ingress = 'ingress.enabled=true,ingress.host=a.example';
+  const cases = {
+    '': ['null', 'config.rest.public_url is not set, and there is no Ingress to take it from'],
+    [ingress]: ['http://a.example', 'address for clients: http://a.example.'],
+    [`${ingress},ingress.tlsSecret=tls`]: ['https://a.example', 'address for clients: https://a.example.'],
+    [`${ingress},config.rest.public_url=https://b.example`]: [
+      'https://b.example',
+      'address for clients: https://b.example.',
+    ],
+  } as const;
+
+  for (const [given, [address, note]] of Object.entries(cases)) {
+    it(`is ${address} with ${given || 'neither an Ingress nor a value'}, as the notes say`, () => {
+      const args = templateArguments('least').map((argument) => (argument === pathOf(CHART) ? chart : argument));
+      const { code, output, complaint } = helm.run([...args, '--set', given]);
+      expect(code, complaint).to.equal(0);
+      // In the configuration of the processes, and in that of the migration.
+      const found = [...output.matchAll(/^ +public_url: (\S+)$/gm)].map(([, url]) => url);
+      expect(found).to.deep.equal([address, address]);
+      const [notes] = documentsOf<{ kind: string; notes: string }>(output).filter(({ kind }) => kind === 'Notes');
+      expect(notes?.notes).to.include(note);
     });
   }
 });

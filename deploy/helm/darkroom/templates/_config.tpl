@@ -8,6 +8,9 @@
 {{- if .Values.config.grpc.port -}}
 {{- $_ := set $own "grpc" (include "darkroom.grpcFiles" . | fromYaml) -}}
 {{- end -}}
+{{- with include "darkroom.publicUrl" . -}}
+{{- $_ := set $own "rest" (dict "public_url" .) -}}
+{{- end -}}
 darkroom.yaml: |
   {{- toYaml (merge $own .Values.config) | nindent 2 }}
 {{- with .Values.catalog }}
@@ -18,6 +21,15 @@ catalog.yaml: |
 {{ $name }}: |
   {{- $text | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{- /* The service's address for clients: the given one, or that of the Ingress. */ -}}
+{{- define "darkroom.publicUrl" -}}
+{{- if .Values.config.rest.public_url -}}
+{{ .Values.config.rest.public_url }}
+{{- else if .Values.ingress.enabled -}}
+{{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}
+{{- end -}}
 {{- end -}}
 
 {{- /* References to secrets: no manifest contains their values. */ -}}
