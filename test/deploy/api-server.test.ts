@@ -157,7 +157,7 @@ function podOf({ kind, metadata, spec }: Resource): Resource | undefined {
   it('installs, tests, upgrades, rolls back and uninstalls the chart', async () => {
     const [small, production, groups] = EXAMPLES.map((name) => pathOf(`${CHART}/examples/${name}`));
     const release = ['demo', pathOf(CHART), '--values'];
-    await helm(['install', ...release, small ?? '']);
+    await helm(['upgrade', '--install', ...release, small ?? '']);
     expect(await numbers()).to.deep.equal({ 'demo-darkroom-rest': 1, 'demo-darkroom-worker': 1 });
     await helm(['test', 'demo']);
     await helm(['upgrade', ...release, production ?? '']);
@@ -173,6 +173,38 @@ function podOf({ kind, metadata, spec }: Resource): Resource | undefined {
     expect(await server.list('v1', 'ConfigMap', NAMESPACE)).to.have.length(0);
   });
 
+  it('keeps the job of a failed migration, and repeats a failed install or goes back from a failed upgrade', async () => {
+    const values = [pathOf(CHART), '--values', pathOf(`${CHART}/examples/small.yaml`)];
+    const install = ['upgrade', '--install', 'demo', ...values];
+    expect(await helm(install, 'Failed')).to.include('failed pre-install');
+    expect(await namesOf('batch/v1', 'Job')).to.deep.equal(['demo-darkroom-migrate']);
+    expect(await numbers()).to.deep.equal({});
+    await helm(install);
+    const grown = [...install, '--set', 'worker.replicas=7'];
+    expect(await helm(grown, 'Failed')).to.include('pre-upgrade hooks failed');
+    expect(await namesOf('batch/v1', 'Job')).to.deep.equal(['demo-darkroom-migrate']);
+    expect(await numbers()).to.deep.equal({ 'demo-darkroom-rest': 1, 'demo-darkroom-worker': 1 });
+    await helm(grown);
+    expect(await helm([...install, '--set', 'worker.replicas=9'], 'Failed')).to.include('pre-upgrade hooks failed');
+    const history = JSON.parse(await helm(['history', 'demo', '--output', 'json'])) as { status: string }[];
+    expect(history.map(({ status }) => status)).to.deep.equal([
+      'superseded',
+      'superseded',
+      'failed',
+      'deployed',
+      'failed',
+    ]);
+    await helm(['rollback', 'demo', '4']);
+    expect(await numbers()).to.deep.equal({ 'demo-darkroom-rest': 1, 'demo-darkroom-worker': 7 });
+    await helm(['uninstall', 'demo']);
+    expect(await namesOf('apps/v1', 'Deployment')).to.deep.equal([]);
+    expect(await namesOf('batch/v1', 'Job'), 'it stays').to.deep.equal(['demo-darkroom-migrate']);
+  });
+
+  async function namesOf(version: string, kind: string): Promise<string[]> {
+    return (await server.list(version, kind, NAMESPACE)).map(({ metadata }) => metadata.name);
+  }
+
   async function numbers(): Promise<Record<string, number>> {
     const deployments = await server.list('apps/v1', 'Deployment', NAMESPACE);
     return Object.fromEntries(
@@ -180,9 +212,13 @@ function podOf({ kind, metadata, spec }: Resource): Resource | undefined {
     );
   }
 
-  /** Runs helm to its end, and does meanwhile what a controller does: jobs complete and pods succeed. */
-  async function helm(args: readonly string[]): Promise<void> {
-    const child = spawn(server.helm, [...args, '--namespace', NAMESPACE, '--timeout', '5m'], {
+  /**
+   * Runs helm to its end, and does meanwhile what a controller does: jobs end as `jobs` says and pods succeed. Answers what it
+   * said.
+   */
+  async function helm(args: readonly string[], jobs: 'Complete' | 'Failed' = 'Complete'): Promise<string> {
+    const timeout = args[0] === 'history' ? [] : ['--timeout', '5m'];
+    const child = spawn(server.helm, [...args, '--namespace', NAMESPACE, ...timeout], {
       env: { ...process.env, KUBECONFIG: server.kubeconfig },
     });
     let said = '';
@@ -192,22 +228,26 @@ function podOf({ kind, metadata, spec }: Resource): Resource | undefined {
     });
     let code: number | null | 'running' = 'running';
     while (code === 'running') {
-      await completeAll();
+      await endAll(jobs);
       code = await Promise.race([ended, sleep(200, 'running' as const)]);
     }
-    expect(code, said).to.equal(0);
+    expect(code, said).to.equal(jobs === 'Failed' ? 1 : 0);
+    return said;
   }
 
-  async function completeAll(): Promise<void> {
+  async function endAll(jobs: 'Complete' | 'Failed'): Promise<void> {
     const at = new Date().toISOString();
     const condition = (type: string) => ({ type, status: 'True', lastProbeTime: at, lastTransitionTime: at });
+    const ended =
+      jobs === 'Complete'
+        ? { completionTime: at, succeeded: 1, conditions: ['SuccessCriteriaMet', 'Complete'].map(condition) }
+        : { failed: 1, conditions: ['FailureTarget', 'Failed'].map(condition) };
     for (const job of await server.list('batch/v1', 'Job', NAMESPACE))
-      await server.patchStatus({ ...job, apiVersion: 'batch/v1', kind: 'Job' }, NAMESPACE, {
-        startTime: at,
-        completionTime: at,
-        succeeded: 1,
-        conditions: ['SuccessCriteriaMet', 'Complete'].map(condition),
-      });
+      if (!('conditions' in ((job['status'] as object | undefined) ?? {})))
+        await server.patchStatus({ ...job, apiVersion: 'batch/v1', kind: 'Job' }, NAMESPACE, {
+          startTime: at,
+          ...ended,
+        });
     for (const pod of await server.list('v1', 'Pod', NAMESPACE))
       await server.patchStatus({ ...pod, apiVersion: 'v1', kind: 'Pod' }, NAMESPACE, { phase: 'Succeeded' });
   }

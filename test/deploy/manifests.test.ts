@@ -21,6 +21,7 @@ import {
   type Role,
   SECRETS,
   stringsIn,
+  textOf,
   type Tree,
   valuesFileOf,
   VARIABLES,
@@ -455,6 +456,21 @@ function rolesOf({ args }: Container): Role[] {
 
 describe('values that reach the manifests', () => {
   const full = documentsOf<Manifest>(renderedText('full' satisfies Case));
+
+  it('keep the labels by which the page restarts every process, with those of groups, and finds the migration', () => {
+    const page = textOf('docs/deploying/kubernetes.md');
+    // The page names its release darkroom, these manifests are of a release demo.
+    expect(page).to.include('kubectl rollout restart deploy -l app.kubernetes.io/instance=darkroom`');
+    const deployments = full.filter(({ kind }) => kind === 'Deployment');
+    expect(deployments.map(({ metadata }) => metadata.labels['app.kubernetes.io/instance'])).to.deep.equal([
+      'demo',
+      'demo',
+      'demo',
+    ]);
+    expect(page).to.include('kubectl describe pod -l app.kubernetes.io/component=migrate\n');
+    const job = full.find(({ kind }) => kind === 'Job');
+    expect(job?.spec.template.metadata.labels['app.kubernetes.io/component']).to.equal('migrate');
+  });
 
   it('let only the workers of a group leave out models: as REST, its configuration refuses the catalog', async () => {
     const files = full.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === EXTRA.group)?.data ?? {};
