@@ -64,6 +64,9 @@ describe('helm', () => {
     'workerGroups.x.providers={fal}': 'workerGroups.x.providers has fal, which is not in config.providers.',
     'config.providers=null,workerGroups.x.providers={fal}':
       'workerGroups.x.providers has fal, which is not in config.providers.',
+    'secrets.providers.fal.existingSecret=key': 'secrets.providers has fal, which is not in config.providers.',
+    'config.providers=null,secrets.providers.fal.existingSecret=key':
+      'secrets.providers has fal, which is not in config.providers.',
     'worker.enabled=false': 'worker.enabled is false and workerGroups has no group: no process would run generations.',
     'config.minio.endpoint=null': 'config.minio.endpoint must say where the object store is.',
   };

@@ -72,7 +72,7 @@ catalog.yaml: |
 {{- end }}
 {{- range $instance, $secret := .Values.secrets.providers }}
 {{- if not (hasKey ($.Values.config.providers | default dict) $instance) }}
-{{- fail (printf "secrets.providers.%s belongs to an instance in config.providers, and there is none of this name." $instance) }}
+{{- fail (printf "secrets.providers has %s, which is not in config.providers." $instance) }}
 {{- end }}
 - name: DARKROOM_PROVIDERS_{{ $instance | replace "-" "_" | upper }}_API_KEY
   valueFrom:
