@@ -63,6 +63,8 @@ function parse(folder: string): Manifest {
   try {
     return JSON.parse(readFileSync(join(folder, FILES.manifest), 'utf8')) as Manifest;
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES')
+      throw new BackupRefused(`${folder} cannot be read by this user (EACCES); change the owner of its files.`, error);
     throw new BackupRefused(
       `${folder} is not a complete backup: its ${FILES.manifest} is missing or cannot be read.`,
       error,

@@ -37,5 +37,9 @@ export function readingCommand(command: string, file: string): string {
 /** Rewrites each `darkroom <command>` of a text for `command`; other mentions of the name stay. */
 export function asCalled(text: string, command: string, names: readonly string[]): string {
   const known = new RegExp(`(?<![\\w./-])darkroom (?=\\[options\\]|(?:${names.join('|')})\\b)`, 'g');
-  return text.replace(known, () => `${command} `);
+  return text.replace(known, (_match, at: number) => {
+    // The login asks for the key.
+    const isAsking = text.startsWith('darkroom login', at);
+    return `${isAsking && isInContainer(command) ? command.replace(' exec ', ' exec -it ') : command} `;
+  });
 }

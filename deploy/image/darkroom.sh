@@ -4,6 +4,10 @@
 set -eu
 for file in /run/secrets/DARKROOM_*; do
   [ -f "$file" ] || continue
+  if [ ! -r "$file" ]; then
+    echo "darkroom: $file cannot be read by user $(id -u): give its file on the host the mode 0444." >&2
+    exit 1
+  fi
   value=$(cat "$file")
   export "${file##*/}=$value"
 done

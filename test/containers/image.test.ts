@@ -36,6 +36,7 @@ const STEPS = [
   'darkroom backup /backups',
   'docker cp darkroom:/backups',
   ' restore /backups',
+  'cp -R /copy /backups',
 ];
 /** How long the container is watched at rest: two health checks and more. */
 const REST_MS = 33_000;
@@ -190,6 +191,11 @@ describe('the image', function suite() {
     await succeeds(start().replace('darkroom-data:', 'darkroom-restored:'));
     expect(await checkBooks(URL, key, accepted)).to.deep.equal(before);
     await succeeds('docker rm --force darkroom');
+    // On another machine both volumes are new.
+    const elsewhere = (command: string) =>
+      command.replace('darkroom-backups:', 'other-backups:').replace('darkroom-restored:', 'other-data:');
+    await succeeds(elsewhere(documentedCommand(PAGE, 'cp -R /copy /backups')));
+    expect(await succeeds(elsewhere(restore))).to.match(/agree/);
   });
 
   function run(commands: string): Promise<Ran> {

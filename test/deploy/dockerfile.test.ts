@@ -299,6 +299,12 @@ describe('deploy/image/darkroom.sh', () => {
         ['-c', script, 'darkroom', 'JSON.stringify([process.env.DARKROOM_MONGO_URL, process.ppid])'],
         { encoding: 'utf8' },
       );
+      // Root can read every file, so the test of the right is replaced.
+      const refused = spawnSync('sh', ['-c', script.replace('! -r "$file"', '1 = 1'), 'darkroom', '0'], {
+        encoding: 'utf8',
+      });
+      expect(refused).to.include({ status: 1, stdout: '' });
+      expect(refused.stderr).to.match(/^darkroom: .*DARKROOM_MONGO_URL cannot be read by user \d+: give .*0444\.\n$/);
       // The program's parent is the process that started the script: exec replaced the script itself.
       expect(JSON.parse(stdout)).to.deep.equal(["mongodb://a:b c'd$(x)@h/?x=1&y=2", process.pid]);
     } finally {

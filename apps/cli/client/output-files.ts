@@ -79,7 +79,8 @@ export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: n
   const isInside = out === undefined || isFolder(resolve(from, out));
   const folder = isInside ? (out ?? '.') : /[/\\]$/.test(out) ? out : dirname(out);
   if (!isFolder(resolve(from, folder))) throw usageFailure(`There is no folder ${folder} to write to.`);
-  if (!isWritable(resolve(from, folder))) throw usageFailure(`The folder ${folder} cannot be written by this user.`);
+  if (!isWritable(resolve(from, folder)))
+    throw usageFailure(`The folder ${folder} cannot be written by this user; name another with --out.`);
   if (isInside) return;
   const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(resolve(from, path)));
   if (taken !== undefined)

@@ -1,9 +1,10 @@
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
+import { itemsOf } from '../../../core/paging.js';
 import { configDrivers } from '../../config/load-config.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../../wiring/built-in-drivers.js';
 import { type CliCommand, collect, readCredits, storeCommand } from '../command.js';
-import { usageFailure } from '../exit.js';
+import { Failure, usageFailure } from '../exit.js';
 import type { InitFlags } from '../init/init-provider.js';
 import type { CliIo } from '../io.js';
 import { dataPlace, type StoreOptions, withContext } from '../operator/with-operator.js';
@@ -87,6 +88,11 @@ function init(io: CliIo, options: Options): Promise<void> {
         );
         return;
       }
+      for await (const { name } of itemsOf((page) => context.accounts.list(page), 1_000))
+        if (name === options.account)
+          throw new Failure(
+            `There is an account ${name} already, and nothing was made; darkroom accounts create makes another of this name.`,
+          );
       const { accountId } = await createAccount(context, { name: options.account });
       if (credits > 0)
         await grantCredits(context, { accountId, operationId: context.ids.uuid(), credits, reason: 'First grant' });

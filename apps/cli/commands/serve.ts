@@ -163,7 +163,10 @@ async function showFirstStart(
   );
   await served.watchFirstKey();
   const link = tellLink(io, shownUrl, { demo, config, logger });
-  const kept = keepKey(io, url, demo.secret);
+  // Clients may reach a container by a port or a name that leads nowhere inside.
+  const isInside = listening !== null && isInContainer(io.command);
+  const localUrl = isInside ? `http://127.0.0.1:${listening.split(':').at(-1)}` : url;
+  const kept = keepKey(io, localUrl, demo.secret);
   const json = {
     url,
     account_id: demo.accountId,

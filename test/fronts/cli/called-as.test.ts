@@ -44,6 +44,16 @@ describe('the command that a process was called by', () => {
   });
 });
 
+describe('a login in a container', () => {
+  it('is shown with a terminal, which asks for the key', () => {
+    const text = 'run darkroom login --url x, or darkroom models';
+    expect(asCalled(text, 'docker exec 4f2a darkroom', ['login', 'models'])).to.equal(
+      'run docker exec -it 4f2a darkroom login --url x, or docker exec 4f2a darkroom models',
+    );
+    expect(asCalled(text, 'darkroom', ['login', 'models'])).to.equal(text);
+  });
+});
+
 describe('the command that reads a file of the program', () => {
   it('runs in the container of the program', () => {
     expect(readingCommand('npx darkroom', '/home/me/data/first-key')).to.equal("cat '/home/me/data/first-key'");

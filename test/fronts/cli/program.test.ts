@@ -257,6 +257,21 @@ describe('a first start', () => {
     });
   }
 
+  it('stores the key in a container for the address inside, whatever the address for clients is', async () => {
+    const container = { DARKROOM_COMMAND: 'docker exec 4f2a darkroom', DARKROOM_REST_PUBLIC_URL: 'http://localhost:1' };
+    const server = new CliProcess(folder, ['serve'], { environment: { ...environment, ...container } });
+    try {
+      await server.until('stdout', 'is stored in');
+      const [, port = ''] = /listening on 127\.0\.0\.1:(\d+)/.exec(server.stdout) ?? [];
+      const profile = JSON.parse(readFileSync(join(folder, 'profile.json'), 'utf8')) as Record<string, unknown>;
+      expect(profile).to.have.property('last_url', `http://127.0.0.1:${port}`);
+      expect(profile['keys']).to.have.property(`http://127.0.0.1:${port}`);
+    } finally {
+      server.child.kill('SIGTERM');
+      await server.ended;
+    }
+  });
+
   it('shows the key to a terminal, and writes it to no file', async function () {
     if (!hasTerminals) this.skip();
     const child = spawn('python3', ['-c', BEHIND_A_TERMINAL, process.execPath, MAIN, 'serve'], {
