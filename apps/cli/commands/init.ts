@@ -1,4 +1,4 @@
-import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
+import { createAccount, createApp, createKey, readName } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { itemsOf } from '../../../core/paging.js';
 import { configDrivers } from '../../config/load-config.js';
@@ -88,8 +88,9 @@ function init(io: CliIo, options: Options): Promise<void> {
         );
         return;
       }
+      const wanted = readName(options.account);
       for await (const { name } of itemsOf((page) => context.accounts.list(page), 1_000))
-        if (name === options.account)
+        if (name === wanted)
           throw new Failure(
             `There is an account ${name} already, and nothing was made; darkroom accounts create makes another of this name.`,
           );

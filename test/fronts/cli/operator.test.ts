@@ -232,7 +232,7 @@ describe('operator commands on the stores beside a live server', () => {
       await service.json<Account>(['accounts', 'show', made.account_id], { environment: inFolder }),
     ).to.have.property('available_credits', 7);
     expect((await service.run(['init'], { environment: inFolder })).code).to.equal(0);
-    const again = await service.run(['init', '--account', 'mine', '--credits', '7'], { environment: inFolder });
+    const again = await service.run(['init', '--account', ' mine ', '--credits', '7'], { environment: inFolder });
     expect([again.code, again.stderr]).to.deep.equal([
       1,
       'darkroom: There is an account mine already, and nothing was made; darkroom accounts create makes another of this name.\n',
