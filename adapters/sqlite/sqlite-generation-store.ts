@@ -38,14 +38,14 @@ export const APP_LISTS: Readonly<Record<ListedField | 'all', string>> = {
 
 const DOC = `SELECT doc FROM generations WHERE id = unhex(?, '-')`;
 const VERSION = `SELECT version FROM generations WHERE id = unhex(?, '-')`;
-// Each index with a column that a statement names is written again: each statement names the columns of as few as it can.
+// SQLite writes each index again that has a column of the statement, so a statement names as few of these columns as it can.
 const replacing = (more: string): string => `
   UPDATE generations SET version = ?, attention_at = ?, doc = ?, uncharged_bytes = ?, open_state = ?, open_provider = ?${more}
   WHERE id = unhex(?, '-') AND version = ?`;
-/** For a generation whose status stays, as most changes leave it. */
+/** Keeps the status, as most changes do. */
 const REPLACE_SAME = replacing('');
 const REPLACE_OPEN = replacing(', status = ?');
-/** For a generation that has ended. None is open again. */
+/** Takes a generation that has ended out of the index of open ones. An end is final. */
 const REPLACE_ENDED = replacing(', status = ?, open_at = NULL');
 /** Replaces a generation by a tombstone, or a tombstone by another. */
 const BURY = `
@@ -54,7 +54,7 @@ const BURY = `
     open_at = NULL, open_state = NULL, open_provider = NULL
   WHERE id = unhex(?, '-') AND version = ?`;
 
-/** By an index of only these, which is written when one is accepted and when it has ended, and not at each change between. */
+/** Reads the open generations by an index that is written only when one is accepted and when it ends. */
 export const COUNT_OPEN = `
   SELECT open_state AS state, model AS modelKey, open_provider AS provider, count(*) AS generations,
     min(open_at) AS oldestCreatedAt
@@ -168,7 +168,7 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 }
 
-/** What a generation that has not ended does, and the provider of its attempt. */
+/** The state of an open generation and the provider of its attempt; both null once it has ended. */
 function stateValues(g: Generation): readonly SqlValue[] {
   const state = openStateOf(g) ?? null;
   return [state, state === null ? null : (g.attempt?.provider ?? null)];

@@ -391,7 +391,7 @@ for (const name of CASES) {
       expect(others).to.deep.equal([]);
       expect(container?.args.join()).to.include("of ['/healthz', '/readyz']").and.not.to.include('POST');
       expect(container?.env).to.deep.equal([{ name: 'SERVICE_URL', value: 'http://demo-darkroom:80' }]);
-      // Nobody listens on this port.
+      // No process listens on this port.
       const away = spawnSync(process.execPath, ['--input-type=module', '--eval', container?.args[0] ?? ''], {
         encoding: 'utf8',
         env: { ...process.env, SERVICE_URL: 'http://127.0.0.1:2' },

@@ -111,7 +111,7 @@ export function connect(io: CliIo, options: ConnectionOptions): Darkroom {
   return new Darkroom({ baseUrl: url, apiKey: readKey(key) });
 }
 
-/** Where `connect` found the key, and how to replace it there, for a key that the server does not know. */
+/** Tells a user whose key the server refuses where `connect` found the key, and how to replace it. */
 export function keyRemedy(io: CliIo, options: ConnectionOptions): string {
   const login = `darkroom login --url ${shellWord(serverUrl(io, options))}`;
   const remedy = io.environment['DARKROOM_API_KEY']?.trim()
