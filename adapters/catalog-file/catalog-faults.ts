@@ -1,17 +1,21 @@
+import type { TopLevelDomains } from '../../core/catalog/injection.js';
+import { exampleRefusal } from '../../core/generation/quote.js';
 import { isObject, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { SettingsPlace } from '../driver.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import { type LineFault, type LocatedYaml, nameOf } from './located-yaml.js';
 import { completed, defaultFrom, sourceIn, writtenAt } from './model-defaults.js';
-import { modelFaults } from './model-rules.js';
-import { inputSchemaFaults, type PlaceFault, priceFaults } from './price-rules.js';
+import { modelFaults, modelOf } from './model-rules.js';
+import { inputSchemaFaults, type PlaceFault, priceFaults, type SourceOf } from './price-rules.js';
 
 /** The part of the JSON Schema adapter that reading a catalog needs. */
 export interface SchemaTools {
   readonly jsonSchemas: JsonSchemas;
   /** The faults of a JSON Schema 2020-12 itself; pointers into it. */
   checkSchema(schema: Json): readonly PlaceFault[];
+  /** The names that make a host of a text in the parameters of an example; none when absent. */
+  readonly topLevelDomains?: TopLevelDomains;
   /** The connected providers, and the fault of the settings that a model gives one; not checked when absent. */
   readonly providers?: ProviderRules;
   /** Whether a model that needs another provider is left out, instead of being a fault. */
@@ -90,10 +94,31 @@ function* oneModelFaults(
     isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits', 'required_roles', 'prompt')
   )
     yield* providersFaults(entry, tools.providers, tools.leavesOutOthers);
-  if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
-    yield* priceFaults(entry, sourceIn(yaml, base, model));
+  if (!isSound('price', 'limits', 'modality', 'input_schema') || schemaFaults.length > 0) return;
+  const sourceOf = sourceIn(yaml, base, model);
+  const faultsOfPrice = [...priceFaults(entry, sourceOf)];
+  yield* faultsOfPrice;
+  if (
+    faultsOfPrice.length === 0 &&
+    isSound('model_key', 'examples', 'operations', 'prompt', 'max_prompt_characters', 'route')
+  )
+    yield* exampleFaults(entry, sourceOf, tools);
+}
+
+/** Each example has to be a request that the service accepts, reference files apart. */
+function* exampleFaults(entry: ModelEntry, sourceOf: SourceOf, tools: SchemaTools): Generator<PlaceFault> {
+  const { jsonSchemas, topLevelDomains = NO_DOMAINS } = tools;
+  const model = modelOf(entry, sourceOf);
+  for (const [index, example] of (model.examples ?? []).entries()) {
+    const refusal = exampleRefusal({ jsonSchemas, topLevelDomains }, model, example);
+    if (refusal === undefined) continue;
+    const { pointer = '', field = '' } = refusal.details;
+    const rest = refusal.message.startsWith(`${field} `) ? refusal.message.slice(field.length + 1) : undefined;
+    yield { pointer: `/examples/${index}${pointer}`, message: rest ?? `is not usable: ${refusal.message}` };
   }
 }
+
+const NO_DOMAINS: TopLevelDomains = { has: () => false };
 
 function* providersFaults(entry: ModelEntry, providers: ProviderRules, leavesOutOthers = false): Generator<PlaceFault> {
   const { provider, provider_settings, route = [], modality, input_schema: schema, limits } = entry;

@@ -1,4 +1,4 @@
-import { FAULT_POLICIES, OTHER_SIZE_POLICIES, PROMPT_RULES } from '../../core/catalog/model.js';
+import { FAULT_POLICIES, MAX_EXAMPLES, OTHER_SIZE_POLICIES, PROMPT_RULES } from '../../core/catalog/model.js';
 import { PRICE_UNITS, type PriceUnit } from '../../core/catalog/price.js';
 import { MAX_PROMPT_LENGTH, MODALITIES, OPERATIONS, REFERENCE_ROLES } from '../../core/generation/generation.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
@@ -107,6 +107,17 @@ const AI_MARK = {
   },
 } as const;
 
+/** Checked as a request of the model once its shape is right. */
+const EXAMPLE = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    title: { type: 'string', minLength: 1, maxLength: 200 },
+    prompt: { type: 'string', minLength: 1, maxLength: MAX_PROMPT_LENGTH },
+    parameters: { type: 'object' },
+  },
+} as const;
+
 /** The origin of a model, recorded by the command that wrote the entry. Clients never see it. */
 const ORIGIN = {
   type: 'object',
@@ -137,6 +148,8 @@ export const MODEL_SCHEMA = {
     },
     description: { type: 'string', minLength: 1, maxLength: 2_000 },
     input_schema: { type: 'object' },
+    examples: { type: 'array', maxItems: MAX_EXAMPLES, items: EXAMPLE },
+    test: { type: 'boolean' },
     prompt: { type: 'string', enum: [...PROMPT_RULES] },
     max_prompt_characters: { type: 'integer', minimum: 1, maximum: MAX_PROMPT_LENGTH },
     limits: LIMITS,
@@ -201,7 +214,15 @@ type Complete<T, Absent extends keyof T = never> = Required<Omit<T, Absent>> & P
 /** The same with all defaults: what is still optional has no default, or one that depends on more than the file. */
 export type ModelEntry = Complete<
   Omit<WrittenEntry, 'limits' | 'price'>,
-  'description' | 'provider' | 'provider_settings' | 'route' | 'on_invalid_output' | 'ai_mark' | 'origin'
+  | 'description'
+  | 'examples'
+  | 'test'
+  | 'provider'
+  | 'provider_settings'
+  | 'route'
+  | 'on_invalid_output'
+  | 'ai_mark'
+  | 'origin'
 > & {
   readonly limits: Complete<NonNullable<WrittenEntry['limits']>>;
   readonly price: WrittenEntry['price'] & Required<Pick<WrittenEntry['price'], 'unit' | 'minimum_credits'>>;

@@ -106,6 +106,8 @@ export function modelOf(entry: ModelEntry, sourceOf: SourceOf): Model {
     route: _r,
     origin: _o,
     ai_mark: mark,
+    examples = [],
+    test: isTest,
     limits,
     price: _,
     ...same
@@ -119,6 +121,8 @@ export function modelOf(entry: ModelEntry, sourceOf: SourceOf): Model {
     route: routeOf(entry),
     queueTimeoutMs: queueSeconds * 1_000,
     runTimeoutMs: runSeconds * 1_000,
+    ...(examples.length === 0 ? {} : { examples }),
+    ...(isTest === true ? { isTest } : {}),
     ...(mark === undefined ? {} : { mark: markOf(mark) }),
   };
 }

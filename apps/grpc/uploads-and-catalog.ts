@@ -97,6 +97,8 @@ function renderModel({
   description,
   limits,
   price,
+  examples = [],
+  isTest,
 }: Model): MessageInitShape<typeof ModelSchema> {
   const shown = publicPrice(price);
   return {
@@ -115,5 +117,7 @@ function renderModel({
       negativePrompt: limits.negativePrompt,
     },
     price: shown && { unit: PRICE_UNIT[price.unit], credits: shown.price },
+    examples: examples.map(({ title, prompt, parameters = {} }) => ({ title, prompt, parameters })),
+    isTest: isTest === true,
   };
 }

@@ -3,6 +3,7 @@ import type { ModelShape, SchemaTools } from '../../adapters/catalog-file/catalo
 import type { ProviderDriver } from '../../adapters/driver.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
+import { TOP_LEVEL_DOMAINS } from '../../adapters/system/top-level-domains.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Config, Configured } from '../config/config.js';
 
@@ -27,5 +28,11 @@ export function catalogTools({ providers, catalog, role, worker }: CheckedWith):
   );
   // A process that accepts requests prices them with the catalog, so it has to have all models.
   const leavesOutOthers = role === 'worker' && worker?.missingProviders === 'ignore';
-  return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map(rules), leavesOutOthers };
+  return {
+    checkSchema,
+    jsonSchemas: new AjvJsonSchemas(),
+    topLevelDomains: TOP_LEVEL_DOMAINS,
+    providers: new Map(rules),
+    leavesOutOthers,
+  };
 }

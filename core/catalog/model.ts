@@ -28,6 +28,18 @@ export interface RouteEntry {
   readonly weight: number;
 }
 
+/** A request that is known to give a good result, for people who try the model. */
+export interface ModelExample {
+  readonly title?: string;
+  /** Absent for a model that does without a prompt. */
+  readonly prompt?: string;
+  /** As the input schema describes them; defaults are not filled in. */
+  readonly parameters?: JsonObject;
+}
+
+/** The most examples of one model. */
+export const MAX_EXAMPLES = 10;
+
 export interface ModelLimits {
   readonly maxReferenceUploads: number;
   readonly referenceRoles: readonly ReferenceRole[];
@@ -53,6 +65,10 @@ export interface Model {
   /** A role for each file that a request needs at least, a frame at most once; each is in `limits.referenceRoles`. */
   readonly requiredRoles: readonly ReferenceRole[];
   readonly price: PriceTerms;
+  /** Absent if there are none. */
+  readonly examples?: readonly ModelExample[];
+  /** Present for a model that is for trying the service, and not for making anything. */
+  readonly isTest?: true;
 
   /** The providers that can make it, in the order in which they are tried; at least one, none of them twice. */
   readonly route: readonly RouteEntry[];

@@ -2,7 +2,7 @@ import type { Caller } from '../access/credential.js';
 import { assert } from '../assert.js';
 import { similarKeys } from '../catalog/find-model.js';
 import { placeRefusal } from '../catalog/injection.js';
-import type { Model } from '../catalog/model.js';
+import type { Model, ModelExample } from '../catalog/model.js';
 import { creditsByOutputs, requestedSize, type Size } from '../catalog/price.js';
 import type { Files, Machine, Models } from '../context.js';
 import { ServiceError } from '../errors.js';
@@ -181,14 +181,8 @@ export async function quoteGeneration(
       `operation must be one that ${model.modelKey} offers: ${model.operations.join(', ')}.`,
     );
   }
-  const promptFault = promptRefusal(model, request);
-  if (promptFault !== undefined) return promptFault;
-  const { faults, withDefaults } = context.jsonSchemas.check(model.inputSchema, request.parameters, '/parameters');
-  const [fault] = faults;
-  if (fault !== undefined) return faultRefusal(fault);
-  const parameters = withDefaults as JsonObject;
-  const refusal = placeRefusal(context, request.parameters, ['parameters']) ?? sizeRefusal(model, parameters);
-  if (refusal !== undefined) return refusal;
+  const parameters = parametersFor(context, model, request);
+  if (parameters instanceof ServiceError) return parameters;
   const uploads = await readyUploads(context, caller, model, request.referenceUploadIds);
   if (uploads instanceof ServiceError) return uploads;
   const roles = [...rolesToCome, ...uploads.map(({ role }) => role)];
@@ -198,6 +192,39 @@ export async function quoteGeneration(
 
   const table = creditsByOutputs(model, parameters, sizesOf(uploads));
   return { model, parameters, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
+}
+
+/** The parameters with the model's defaults. Refuses them, or the texts, where the model does not take them. */
+function parametersFor(
+  context: Pick<Machine, 'jsonSchemas' | 'topLevelDomains'>,
+  model: Model,
+  request: GenerationRequest,
+): JsonObject | ServiceError {
+  const promptFault = promptRefusal(model, request);
+  if (promptFault !== undefined) return promptFault;
+  const { faults, withDefaults } = context.jsonSchemas.check(model.inputSchema, request.parameters, '/parameters');
+  const [fault] = faults;
+  if (fault !== undefined) return faultRefusal(fault);
+  const parameters = withDefaults as JsonObject;
+  return placeRefusal(context, request.parameters, ['parameters']) ?? sizeRefusal(model, parameters) ?? parameters;
+}
+
+/** Why the service would not accept the example as a request; pointers into the example. */
+export function exampleRefusal(
+  context: Pick<Machine, 'jsonSchemas' | 'topLevelDomains'>,
+  model: Model,
+  { prompt, parameters }: ModelExample,
+): ServiceError | undefined {
+  const body = {
+    model_key: model.modelKey,
+    operation: model.operations[0] ?? '',
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(parameters === undefined ? {} : { parameters }),
+  };
+  const request = readGenerationRequest(context, body, model.promptRule === 'required');
+  if (request instanceof ServiceError) return request;
+  const read = parametersFor(context, model, request);
+  return read instanceof ServiceError ? read : undefined;
 }
 
 /** The sizes of reference files, as the check of each upload found them. */

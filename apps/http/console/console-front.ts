@@ -23,6 +23,7 @@ import {
 } from '../pages/page.js';
 import type { ConsoleOperation, ConsoleOptions, ConsoleParts } from './console-operation.js';
 import { KEY_OPERATIONS } from './keys-and-apps.js';
+import { MODEL_OPERATIONS } from './models.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
 import { SESSION_OPERATIONS } from './sessions-and-connections.js';
 import { SIGN_IN_OPERATIONS } from './sign-in-ways.js';
@@ -37,7 +38,13 @@ export const SECTIONS = ['api-and-mcp', 'playground', 'generations', 'usage', 'w
 const DETAILS = ['/generations/:generation_id', '/webhooks/:webhook_id'] as const;
 
 /** The operations that the page calls, under `/console/api`. */
-const CONSOLE_OPERATIONS = [...OVERVIEW_OPERATIONS, ...KEY_OPERATIONS, ...SESSION_OPERATIONS, ...SIGN_IN_OPERATIONS];
+const CONSOLE_OPERATIONS = [
+  ...OVERVIEW_OPERATIONS,
+  ...MODEL_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...SESSION_OPERATIONS,
+  ...SIGN_IN_OPERATIONS,
+];
 
 /** The account page, and the operations that it calls. */
 export function consolePages(options: ConsoleOptions): HttpFront {

@@ -54,6 +54,42 @@ const VECTORS: readonly (readonly [of: string, from: string, to: string, ...faul
     '25: models[0].price.unit must be one of image, megapixel, second, video, task.',
   ],
   [
+    'an example that is no request of the model',
+    'max_attempts: 3',
+    `max_attempts: 3
+    examples:
+      - { title: Fine, prompt: a red kite, parameters: { n: 2, size: 512x512 } }
+      - prompt: a red kite
+        parameters:
+          size: 640x480
+      - parameters: { n: 1 }
+      - prompt: "  "
+      - prompt: a red kite
+        parameters: { note: see https://example.com, colour: red }
+      - prompt: a red kite
+        parameters: { note: "see https://example.com" }`,
+    '44: models[0].examples[1].parameters.size must be one of 512x512, 1024x1024.',
+    '45: models[0].examples[2].prompt is required.',
+    '46: models[0].examples[3].prompt must not be white space alone.',
+    '48: models[0].examples[4].parameters.colour is not usable: unknown field "parameters.colour".',
+    '50: models[0].examples[5].parameters.note must not be a URL, host, path or bucket.',
+  ],
+  [
+    'misshapen examples',
+    'max_attempts: 3',
+    'max_attempts: 3\n    examples: [{ title: "", words: a kite }, { prompt: 5 }]\n    test: yes',
+    '40: models[0].examples[0].title must not be empty.',
+    '40: unknown field "models[0].examples[0].words".',
+    '40: models[0].examples[1].prompt must be a string.',
+    '41: models[0].test must be true or false.',
+  ],
+  [
+    'more than ten examples',
+    'max_attempts: 3',
+    `max_attempts: 3\n    examples: [${'{ prompt: a }, '.repeat(11)}]`,
+    '40: models[0].examples must have at most 10 items.',
+  ],
+  [
     'an unknown source of the mark',
     'max_attempts: 3',
     'max_attempts: 3\n    ai_mark: { source: digitalCapture }',
@@ -484,6 +520,22 @@ describe('catalog file', () => {
     it(`names the line of ${of}`, () => {
       expect(faultsOf(edited(from, to))).to.deep.equal(faults.map((fault) => `c.yaml:${fault}`));
     });
+
+  it('reads examples and which models are for tests', () => {
+    const examples = '[{ title: Kite, prompt: a red kite, parameters: { n: 2 } }]';
+    const catalog = parseCatalog(
+      edited('max_attempts: 3', `max_attempts: 3\n    test: true\n    examples: ${examples}`),
+      'c.yaml',
+      tools,
+    );
+    const [tried, other] = catalog.models();
+    expect(tried).to.deep.include({
+      isTest: true,
+      examples: [{ title: 'Kite', prompt: 'a red kite', parameters: { n: 2 } }],
+    });
+    expect(other).to.not.have.any.keys('isTest', 'examples');
+    expect(parseCatalog(catalog.explained(), 'again.yaml', tools).models()).to.deep.equal(catalog.models());
+  });
 
   it('reads what the mark of a model says', () => {
     const markOf = (text: string) =>

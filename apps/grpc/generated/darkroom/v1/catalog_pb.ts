@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/catalog.proto.
  */
 export const file_darkroom_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS9jYXRhbG9nLnByb3RvEgtkYXJrcm9vbS52MSKrAgoFTW9kZWwSEQoJbW9kZWxfa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRInCghtb2RhbGl0eRgDIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EioKCm9wZXJhdGlvbnMYBCADKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SLQoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEigKBmxpbWl0cxgHIAEoCzIYLmRhcmtyb29tLnYxLk1vZGVsTGltaXRzEiEKBXByaWNlGAggASgLMhIuZGFya3Jvb20udjEuUHJpY2VCDgoMX2Rlc2NyaXB0aW9uIsUBCgtNb2RlbExpbWl0cxIdChVtYXhfcmVmZXJlbmNlX3VwbG9hZHMYASABKAUSMwoPcmVmZXJlbmNlX3JvbGVzGAIgAygOMhouZGFya3Jvb20udjEuUmVmZXJlbmNlUm9sZRIaChJ1cGxvYWRfbWVkaWFfdHlwZXMYAyADKAkSGAoQbWF4X3VwbG9hZF9ieXRlcxgEIAEoAxITCgttYXhfb3V0cHV0cxgFIAEoBRIXCg9uZWdhdGl2ZV9wcm9tcHQYBiABKAgiPgoFUHJpY2USJAoEdW5pdBgBIAEoDjIWLmRhcmtyb29tLnYxLlByaWNlVW5pdBIPCgdjcmVkaXRzGAIgASgBIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IjgKEkxpc3RNb2RlbHNSZXNwb25zZRIiCgZtb2RlbHMYASADKAsyEi5kYXJrcm9vbS52MS5Nb2RlbCIkCg9HZXRNb2RlbFJlcXVlc3QSEQoJbW9kZWxfa2V5GAEgASgJIjUKEEdldE1vZGVsUmVzcG9uc2USIQoFbW9kZWwYASABKAsyEi5kYXJrcm9vbS52MS5Nb2RlbCqZAQoJUHJpY2VVbml0EhoKFlBSSUNFX1VOSVRfVU5TUEVDSUZJRUQQABIUChBQUklDRV9VTklUX0lNQUdFEAESGAoUUFJJQ0VfVU5JVF9NRUdBUElYRUwQAhIVChFQUklDRV9VTklUX1NFQ09ORBADEhQKEFBSSUNFX1VOSVRfVklERU8QBBITCg9QUklDRV9VTklUX1RBU0sQBTKrAQoHQ2F0YWxvZxJSCgpMaXN0TW9kZWxzEh4uZGFya3Jvb20udjEuTGlzdE1vZGVsc1JlcXVlc3QaHy5kYXJrcm9vbS52MS5MaXN0TW9kZWxzUmVzcG9uc2UiA5ACARJMCghHZXRNb2RlbBIcLmRhcmtyb29tLnYxLkdldE1vZGVsUmVxdWVzdBodLmRhcmtyb29tLnYxLkdldE1vZGVsUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_darkroom_v1_media, file_google_protobuf_struct]);
+  fileDesc("ChlkYXJrcm9vbS92MS9jYXRhbG9nLnByb3RvEgtkYXJrcm9vbS52MSLpAgoFTW9kZWwSEQoJbW9kZWxfa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRInCghtb2RhbGl0eRgDIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EioKCm9wZXJhdGlvbnMYBCADKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SLQoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEigKBmxpbWl0cxgHIAEoCzIYLmRhcmtyb29tLnYxLk1vZGVsTGltaXRzEiEKBXByaWNlGAggASgLMhIuZGFya3Jvb20udjEuUHJpY2USKwoIZXhhbXBsZXMYCSADKAsyGS5kYXJrcm9vbS52MS5Nb2RlbEV4YW1wbGUSDwoHaXNfdGVzdBgKIAEoCEIOCgxfZGVzY3JpcHRpb24ieQoMTW9kZWxFeGFtcGxlEhIKBXRpdGxlGAEgASgJSACIAQESEwoGcHJvbXB0GAIgASgJSAGIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCCAoGX3RpdGxlQgkKB19wcm9tcHQixQEKC01vZGVsTGltaXRzEh0KFW1heF9yZWZlcmVuY2VfdXBsb2FkcxgBIAEoBRIzCg9yZWZlcmVuY2Vfcm9sZXMYAiADKA4yGi5kYXJrcm9vbS52MS5SZWZlcmVuY2VSb2xlEhoKEnVwbG9hZF9tZWRpYV90eXBlcxgDIAMoCRIYChBtYXhfdXBsb2FkX2J5dGVzGAQgASgDEhMKC21heF9vdXRwdXRzGAUgASgFEhcKD25lZ2F0aXZlX3Byb21wdBgGIAEoCCI+CgVQcmljZRIkCgR1bml0GAEgASgOMhYuZGFya3Jvb20udjEuUHJpY2VVbml0Eg8KB2NyZWRpdHMYAiABKAEiEwoRTGlzdE1vZGVsc1JlcXVlc3QiOAoSTGlzdE1vZGVsc1Jlc3BvbnNlEiIKBm1vZGVscxgBIAMoCzISLmRhcmtyb29tLnYxLk1vZGVsIiQKD0dldE1vZGVsUmVxdWVzdBIRCgltb2RlbF9rZXkYASABKAkiNQoQR2V0TW9kZWxSZXNwb25zZRIhCgVtb2RlbBgBIAEoCzISLmRhcmtyb29tLnYxLk1vZGVsKpkBCglQcmljZVVuaXQSGgoWUFJJQ0VfVU5JVF9VTlNQRUNJRklFRBAAEhQKEFBSSUNFX1VOSVRfSU1BR0UQARIYChRQUklDRV9VTklUX01FR0FQSVhFTBACEhUKEVBSSUNFX1VOSVRfU0VDT05EEAMSFAoQUFJJQ0VfVU5JVF9WSURFTxAEEhMKD1BSSUNFX1VOSVRfVEFTSxAFMqsBCgdDYXRhbG9nElIKCkxpc3RNb2RlbHMSHi5kYXJrcm9vbS52MS5MaXN0TW9kZWxzUmVxdWVzdBofLmRhcmtyb29tLnYxLkxpc3RNb2RlbHNSZXNwb25zZSIDkAIBEkwKCEdldE1vZGVsEhwuZGFya3Jvb20udjEuR2V0TW9kZWxSZXF1ZXN0Gh0uZGFya3Jvb20udjEuR2V0TW9kZWxSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_darkroom_v1_media, file_google_protobuf_struct]);
 
 /**
  * One model.
@@ -78,6 +78,20 @@ export type Model = Message<"darkroom.v1.Model"> & {
    * @generated from field: darkroom.v1.Price price = 8;
    */
   price?: Price | undefined;
+
+  /**
+   * Requests that are known to give a good result; may be empty.
+   *
+   * @generated from field: repeated darkroom.v1.ModelExample examples = 9;
+   */
+  examples: ModelExample[];
+
+  /**
+   * The model is for trying the service, and not for making anything.
+   *
+   * @generated from field: bool is_test = 10;
+   */
+  isTest: boolean;
 };
 
 /**
@@ -86,6 +100,41 @@ export type Model = Message<"darkroom.v1.Model"> & {
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_darkroom_v1_catalog, 0);
+
+/**
+ * A request to a model that the service accepts. It names no reference files.
+ *
+ * @generated from message darkroom.v1.ModelExample
+ */
+export type ModelExample = Message<"darkroom.v1.ModelExample"> & {
+  /**
+   * What it shows; may be absent.
+   *
+   * @generated from field: optional string title = 1;
+   */
+  title?: string | undefined;
+
+  /**
+   * Prompt; absent for a model that does without one.
+   *
+   * @generated from field: optional string prompt = 2;
+   */
+  prompt?: string | undefined;
+
+  /**
+   * Parameters; defaults are not filled in.
+   *
+   * @generated from field: google.protobuf.Struct parameters = 3;
+   */
+  parameters?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.ModelExample.
+ * Use `create(ModelExampleSchema)` to create a new message.
+ */
+export const ModelExampleSchema: GenMessage<ModelExample> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_catalog, 1);
 
 /**
  * Limits of a request to a model.
@@ -141,7 +190,7 @@ export type ModelLimits = Message<"darkroom.v1.ModelLimits"> & {
  * Use `create(ModelLimitsSchema)` to create a new message.
  */
 export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_catalog, 1);
+  messageDesc(file_darkroom_v1_catalog, 2);
 
 /**
  * Price of one unit.
@@ -169,7 +218,7 @@ export type Price = Message<"darkroom.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_catalog, 2);
+  messageDesc(file_darkroom_v1_catalog, 3);
 
 /**
  * Requests the catalog.
@@ -184,7 +233,7 @@ export type ListModelsRequest = Message<"darkroom.v1.ListModelsRequest"> & {
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_catalog, 3);
+  messageDesc(file_darkroom_v1_catalog, 4);
 
 /**
  * The catalog.
@@ -205,7 +254,7 @@ export type ListModelsResponse = Message<"darkroom.v1.ListModelsResponse"> & {
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_catalog, 4);
+  messageDesc(file_darkroom_v1_catalog, 5);
 
 /**
  * Names a model.
@@ -226,7 +275,7 @@ export type GetModelRequest = Message<"darkroom.v1.GetModelRequest"> & {
  * Use `create(GetModelRequestSchema)` to create a new message.
  */
 export const GetModelRequestSchema: GenMessage<GetModelRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_catalog, 5);
+  messageDesc(file_darkroom_v1_catalog, 6);
 
 /**
  * One model.
@@ -247,7 +296,7 @@ export type GetModelResponse = Message<"darkroom.v1.GetModelResponse"> & {
  * Use `create(GetModelResponseSchema)` to create a new message.
  */
 export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_catalog, 6);
+  messageDesc(file_darkroom_v1_catalog, 7);
 
 /**
  * Unit of a price.
