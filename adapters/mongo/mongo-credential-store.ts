@@ -21,6 +21,7 @@ interface KeyDocument extends Pick<ApiKey, 'version' | 'name' | 'digest' | 'scop
   /** Absent from keys of releases before. */
   readonly lastUsedAt?: number | null;
   readonly monthlyCap?: number | null;
+  readonly hint?: string;
 }
 
 /** Apps and API keys in MongoDB. */
@@ -56,8 +57,9 @@ export class MongoCredentialStore implements CredentialStore {
 
   /** Id and digest are unique alike, so an insert is refused completely if either is taken. */
   async insertKey(key: ApiKey): Promise<'created' | 'exists'> {
-    const { keyId, accountId, digest } = key;
-    const document = { _id: ownUuid(keyId), account: ownUuid(accountId), digest, ...changeableOf(key) };
+    const { keyId, accountId, digest, hint } = key;
+    const kept = { digest, ...(hint === undefined ? {} : { hint }) };
+    const document = { _id: ownUuid(keyId), account: ownUuid(accountId), ...kept, ...changeableOf(key) };
     return (await this.keys.insert(document)) ? 'created' : 'exists';
   }
 
@@ -68,7 +70,7 @@ export class MongoCredentialStore implements CredentialStore {
     return found === null ? null : keyOf(found);
   }
 
-  /** Account and digest are left as they are: a key is known by them. */
+  /** Account, digest and hint are left as they are: a key is known by them. */
   async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const filter = { _id: ownUuid(next.keyId), version: expectedVersion };
     return this.keys.update(filter, { $set: changeableOf(next) });
@@ -80,7 +82,7 @@ export class MongoCredentialStore implements CredentialStore {
   }
 }
 
-function changeableOf(key: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'digest'> {
+function changeableOf(key: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'digest' | 'hint'> {
   const { appId, version, name, scopes, createdAt } = key;
   const { expiresAt = null, revokedAt = null, lastUsedAt = null, monthlyCap = null } = key;
   return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, monthlyCap };

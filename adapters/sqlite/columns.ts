@@ -195,7 +195,7 @@ export const APPS = new Columns<App>('apps', {
   created_at: 'createdAt',
 });
 
-/** A key is known by its id, its account and its digest, which stay as they are. */
+/** A key is known by its id, its account, its digest and its hint, which stay as they are. */
 const CHANGING_OF_KEY = {
   app: 'appId:uuid',
   version: 'version',
@@ -211,6 +211,7 @@ export const KEYS = new Columns<ApiKey>('keys', {
   id: 'keyId:uuid',
   account: 'accountId:uuid',
   digest: 'digest',
+  hint: 'hint',
   ...CHANGING_OF_KEY,
 });
 export const KEY_CHANGES = new Columns<ApiKey>('keys', CHANGING_OF_KEY);

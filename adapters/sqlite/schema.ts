@@ -255,6 +255,8 @@ export const MIGRATIONS: readonly string[] = [
   WHERE status IN ('queued', 'running');
   CREATE INDEX generations_open ON generations (open_at) WHERE open_at IS NOT NULL;
   `,
+  // The part of a key's secret that its owners recognise it by.
+  'ALTER TABLE keys ADD COLUMN hint TEXT',
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

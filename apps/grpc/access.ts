@@ -201,9 +201,9 @@ function renderApp({ appId, accountId, name, createdAt }: App): MessageInitShape
   return { appId, accountId, displayName: name, createTime: timestamp(createdAt) };
 }
 
-/** Without the digest of its secret. */
+/** Of its secret only the hint. */
 function renderKey(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
-  const { keyId, accountId, appId, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, monthlyCap } = key;
+  const { keyId, accountId, appId, name, hint, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, monthlyCap } = key;
   return {
     keyId,
     accountId,
@@ -215,5 +215,6 @@ function renderKey(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
     revokeTime: timestamp(revokedAt),
     lastUseTime: timestamp(lastUsedAt),
     ...int64s({ monthlyCap }),
+    hint: hint ?? '',
   };
 }

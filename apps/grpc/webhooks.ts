@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { secretText } from '../../adapters/webhooks/signature.js';
+import { secretHint } from '../../core/access/credential.js';
 import type { Call, Machine, Webhooks, Work } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
@@ -14,6 +15,7 @@ import {
 import {
   DISABLED_BECAUSE,
   previousValidUntil,
+  signingKey,
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
 } from '../../core/webhooks/endpoint.js';
@@ -57,21 +59,20 @@ const scope = 'webhooks:manage';
 export const WEBHOOK_METHODS: readonly ServedMethod<Work & Webhooks & Machine & Call>[] = [
   acting(method.createWebhook, scope, async ({ context, caller, request }) => {
     const { endpoint, key } = await createEndpoint(context, caller, bodyOf(request));
-    return { webhook: renderWebhook(endpoint, context.clock.now()), secret: secretText(key) };
+    return { webhook: renderWebhook(endpoint, context), secret: secretText(key) };
   }),
   acting(method.listWebhooks, scope, async ({ context, caller }) => {
     const endpoints = await listEndpoints(context, caller);
-    const now = context.clock.now();
-    return { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) };
+    return { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, context)) };
   }),
   acting(method.getWebhook, scope, async ({ context, caller, request }) => ({
-    webhook: renderWebhook(await getEndpoint(context, caller, request.webhookId), context.clock.now()),
+    webhook: renderWebhook(await getEndpoint(context, caller, request.webhookId), context),
   })),
   acting(method.updateWebhook, scope, async ({ context, caller, request }) => {
     const { enabled } = request;
     const change = { ...bodyOf(request), ...(enabled === undefined ? {} : { enabled }) };
     const endpoint = await updateEndpoint(context, caller, request.webhookId, change);
-    return { webhook: renderWebhook(endpoint, context.clock.now()) };
+    return { webhook: renderWebhook(endpoint, context) };
   }),
   acting(method.deleteWebhook, scope, async ({ context, caller, request }) => {
     await deleteEndpoint(context, caller, request.webhookId);
@@ -130,9 +131,9 @@ function filterOf({
   };
 }
 
-export function renderWebhook(endpoint: WebhookEndpoint, now: number): MessageInitShape<typeof WebhookSchema> {
+export function renderWebhook(endpoint: WebhookEndpoint, machine: Machine): MessageInitShape<typeof WebhookSchema> {
   const { endpointId, url, events, description = '', disabled, failingSince, createdAt, updatedAt } = endpoint;
-  const previousUntil = previousValidUntil(endpoint.secret, now);
+  const previousUntil = previousValidUntil(endpoint.secret, machine.clock.now());
   return {
     webhookId: endpointId,
     url,
@@ -144,6 +145,7 @@ export function renderWebhook(endpoint: WebhookEndpoint, now: number): MessageIn
     createTime: timestamp(createdAt),
     updateTime: timestamp(updatedAt),
     previousSecretExpireTime: timestamp(previousUntil),
+    secretHint: secretHint(secretText(signingKey(machine, endpointId, endpoint.secret))),
   };
 }
 

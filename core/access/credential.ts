@@ -35,6 +35,8 @@ export interface ApiKey {
   readonly version: number;
   readonly name: string;
   readonly digest: string;
+  /** The `secretHint` of its secret; absent for a key of a release that stored none. */
+  readonly hint?: string;
   readonly scopes: readonly Scope[];
   /** Whole credits that the key may spend in each calendar month (UTC); absent for a key without a cap. */
   readonly monthlyCap?: number;
@@ -81,6 +83,16 @@ export function isApiKeyShaped(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const body = text.slice(API_KEY_PREFIX.length, -CHECKSUM_LENGTH);
   return checksum(body) === text.slice(-CHECKSUM_LENGTH);
+}
+
+/**
+ * The prefix of a secret, the next three characters and the last four, `svc_live_7Kq…x9Fa`: enough for its owners to
+ * recognise it, and the only part that is ever stored or shown again. The last four characters of an API key are of its
+ * checksum, so over 200 bits of it remain unknown.
+ */
+export function secretHint(secret: string): string {
+  const random = secret.lastIndexOf('_') + 1;
+  return `${secret.slice(0, random + 3)}…${secret.slice(-4)}`;
 }
 
 function checksum(body: string): string {

@@ -16,6 +16,7 @@ import {
   formatApiKey,
   type Scope,
   SCOPES,
+  secretHint,
 } from './credential.js';
 
 const MAX_NAME = 100;
@@ -91,7 +92,7 @@ export interface NewKey {
   readonly monthlyCap?: number;
 }
 
-/** The key and its secret. The secret is nowhere else, now or later. */
+/** The key and its secret. The secret is nowhere else, now or later, but for its hint. */
 export async function createKey(
   context: Money & Identity & Machine & Call,
   request: NewKey,
@@ -112,6 +113,7 @@ export async function createKey(
     version: 1,
     name: readName(request.name),
     digest: context.digests.keyed(secret),
+    hint: secretHint(secret),
     scopes: readScopes(request.scopes),
     ...(request.monthlyCap === undefined ? {} : { monthlyCap: request.monthlyCap }),
     createdAt: now,

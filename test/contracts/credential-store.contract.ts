@@ -79,7 +79,8 @@ function keys(store: () => CredentialStore): void {
   });
 
   it('finds a key by digest and by id, revoked, expired or neither, every field of it', async () => {
-    const { revokedAt: _revoked, expiresAt: _expires, lastUsedAt: _used, monthlyCap: _cap, ...open } = anApiKey(2);
+    const { hint: _hint, revokedAt: _revoked, expiresAt: _expires, ...early } = anApiKey(2);
+    const { lastUsedAt: _used, monthlyCap: _cap, ...open } = early;
     for (const key of [anApiKey(1), open, anApiKey(3, { monthlyCap: 0 })]) {
       await store().insertKey(key);
       expect(await store().findKey({ keyId: key.keyId })).to.deep.equal(key);
@@ -118,9 +119,9 @@ function replacedKeys(store: () => CredentialStore): void {
     expect(await store().findKey({ digest: open.digest })).to.deep.equal(revoked);
   });
 
-  it('never changes the digest', async () => {
+  it('never changes the digest or the hint', async () => {
     await store().insertKey(anApiKey(1));
-    await store().replaceKey(anApiKey(1, { version: 1, digest: 'dd'.repeat(32) }), 0);
+    await store().replaceKey(anApiKey(1, { version: 1, digest: 'dd'.repeat(32), hint: 'svc_live_aaa…bbbb' }), 0);
     expect(await store().findKey({ digest: 'dd'.repeat(32) })).to.equal(null);
     expect(await store().findKey({ digest: anApiKey(1).digest })).to.deep.equal(anApiKey(1, { version: 1 }));
   });

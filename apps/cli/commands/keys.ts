@@ -31,13 +31,14 @@ export function addKeys(program: CliCommand): void {
     ])
     .operates(create);
   listCommand(keys, 'list <account_id>')
-    .description("list an account's keys, with the day of their last use and without their secrets")
+    .description("list an account's keys, with the day of their last use and a hint of their secrets")
     .examples([`darkroom keys list ${EXAMPLE_ID}`])
     .operates(async ({ access, paging, listed }, accountId: string) => {
       const page = await access.listApiKeys({ accountId, ...paging });
       const rows = page.apiKeys.map((key) => [
         key.keyId,
         key.displayName,
+        key.hint,
         key.appId,
         stateOf(key, Date.now()),
         key.createTime,
@@ -45,7 +46,7 @@ export function addKeys(program: CliCommand): void {
         key.monthlyCap?.toString(),
         key.scopes.join(' '),
       ]);
-      const titles = ['key', 'name', 'app', 'state', 'created', 'last used', 'monthly cap', 'scopes'];
+      const titles = ['key', 'name', 'secret', 'app', 'state', 'created', 'last used', 'monthly cap', 'scopes'];
       return listed(page, titles, rows);
     });
   operatorCommand(keys, 'revoke <key_id>')

@@ -49,8 +49,8 @@ export function addWebhooks(program: CliCommand): void {
     .examples(['darkroom webhooks list'])
     .shows(async (options: ConnectionOptions) => {
       const all = await api(options).list();
-      const rows = all.map((one) => [one.webhook_id, stateOf(one), one.url, one.description]);
-      return { json: { webhooks: all }, text: table(['webhook', 'state', 'address', 'description'], rows) };
+      const rows = all.map((one) => [one.webhook_id, stateOf(one), one.url, one.description, one.secret_hint]);
+      return { json: { webhooks: all }, text: table(['webhook', 'state', 'address', 'description', 'secret'], rows) };
     });
   clientCommand(webhooks, 'update <webhook_id>')
     .description('change a webhook, or enable it again')

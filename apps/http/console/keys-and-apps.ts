@@ -89,14 +89,15 @@ export const KEY_OPERATIONS: readonly ConsoleOperation<Money & Identity & Machin
   }),
 ];
 
-/** A key as the page shows it: never its secret, nor the digest of it. */
+/** A key as the page shows it: of its secret only the hint, and never the digest. */
 function renderKey(
-  { keyId, appId, name, scopes, monthlyCap, createdAt, expiresAt, revokedAt, lastUsedAt }: ApiKey,
+  { keyId, appId, name, hint, scopes, monthlyCap, createdAt, expiresAt, revokedAt, lastUsedAt }: ApiKey,
   shown: { readonly appName: string | undefined; readonly used: number | null; readonly isOver: boolean },
 ): object {
   return {
     id: keyId,
     name,
+    hint: hint ?? null,
     app: { id: appId, name: shown.appName ?? null },
     scopes,
     monthly_cap: monthlyCap ?? null,

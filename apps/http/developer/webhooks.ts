@@ -85,9 +85,8 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
     responseHeaders: ['Location'],
     async answer({ context, caller }, ctx) {
       const { endpoint, ...secret } = await createEndpoint(context, caller, await readJson(ctx));
-      const now = context.clock.now();
       return {
-        data: { ...renderWebhook(endpoint, now), ...renderSecret(secret, now) },
+        data: { ...renderWebhook(endpoint, context), ...renderSecret(secret, context.clock.now()) },
         headers: { Location: `${ctx.state.api.basePath}/webhooks/${endpoint.endpointId}` },
       };
     },
@@ -101,8 +100,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
     errors: [],
     async answer({ context, caller }) {
       const endpoints = await listEndpoints(context, caller);
-      const now = context.clock.now();
-      return { data: { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) } };
+      return { data: { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, context)) } };
     },
   }),
   read('GET', '/webhooks/:webhook_id', 'webhooks:manage', {
@@ -113,7 +111,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
     errors: ['NOT_FOUND'],
     async answer({ context, caller }, ctx) {
       const endpoint = await getEndpoint(context, caller, ctx.params.webhook_id);
-      return { data: renderWebhook(endpoint, context.clock.now()) };
+      return { data: renderWebhook(endpoint, context) };
     },
   }),
   write('PATCH', '/webhooks/:webhook_id', 'webhooks:manage', {
@@ -132,7 +130,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
     errors: ['FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
     async answer({ context, caller }, ctx) {
       const endpoint = await updateEndpoint(context, caller, ctx.params.webhook_id, await readJson(ctx));
-      return { data: renderWebhook(endpoint, context.clock.now()) };
+      return { data: renderWebhook(endpoint, context) };
     },
   }),
   write('DELETE', '/webhooks/:webhook_id', 'webhooks:manage', {

@@ -1,4 +1,6 @@
 import { secretText } from '../../../adapters/webhooks/signature.js';
+import { secretHint } from '../../../core/access/credential.js';
+import type { Machine } from '../../../core/context.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { WebhookMessage } from '../../../core/ports/outside.js';
 import {
@@ -11,6 +13,7 @@ import {
 import {
   DISABLED_BECAUSE,
   previousValidUntil,
+  signingKey,
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
 } from '../../../core/webhooks/endpoint.js';
@@ -45,9 +48,20 @@ const WEBHOOK: JsonObject = {
   failing_since: { ...TIMESTAMP, description: 'Present while nothing that is sent to it succeeds.' },
   created_at: TIMESTAMP,
   updated_at: TIMESTAMP,
+  secret_hint: {
+    type: 'string',
+    description: 'The beginning and the last four characters of the newest secret, by which people recognise it.',
+  },
   previous_secret_expires_at: PREVIOUS_UNTIL,
 };
-const OPTIONAL = ['description', 'disabled_because', 'disabled_at', 'failing_since', 'previous_secret_expires_at'];
+const OPTIONAL = [
+  'description',
+  'disabled_because',
+  'disabled_at',
+  'failing_since',
+  'secret_hint',
+  'previous_secret_expires_at',
+];
 
 export const WEBHOOK_SCHEMA = record('Webhook', WEBHOOK, OPTIONAL);
 
@@ -109,7 +123,7 @@ export const DELIVERY_SCHEMA = record(
   ['url', 'next_attempt_at'],
 );
 
-export function renderWebhook(endpoint: WebhookEndpoint, now: number): object {
+export function renderWebhook(endpoint: WebhookEndpoint, machine: Machine): object {
   const { endpointId, url, events, description, disabled, failingSince, createdAt, updatedAt } = endpoint;
   return {
     webhook_id: endpointId,
@@ -122,8 +136,14 @@ export function renderWebhook(endpoint: WebhookEndpoint, now: number): object {
     failing_since: optional(failingSince),
     created_at: timestamp(createdAt),
     updated_at: timestamp(updatedAt),
-    previous_secret_expires_at: optional(previousValidUntil(endpoint.secret, now)),
+    secret_hint: hintOf(machine, endpoint),
+    previous_secret_expires_at: optional(previousValidUntil(endpoint.secret, machine.clock.now())),
   };
+}
+
+/** The hint of an endpoint's newest secret. It is derived like the secret itself, so that none is stored. */
+export function hintOf(machine: Machine, { endpointId, secret }: WebhookEndpoint): string {
+  return secretHint(secretText(signingKey(machine, endpointId, secret)));
 }
 
 export function renderSecret({ secret, key }: ShownSecret, now: number): object {

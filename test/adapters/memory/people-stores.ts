@@ -53,7 +53,9 @@ export class MemoryCredentialStore implements CredentialStore {
   async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const current = this.keys.get(next.keyId);
     if (current?.version !== expectedVersion) return 'conflict';
-    this.keys.put({ ...next, digest: current.digest, accountId: current.accountId });
+    const { hint: _hint, ...changed } = next;
+    const { accountId, digest, hint } = current;
+    this.keys.put({ ...changed, accountId, digest, ...(hint === undefined ? {} : { hint }) });
     return 'applied';
   }
 

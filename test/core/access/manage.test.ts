@@ -53,6 +53,20 @@ describe('access management', () => {
     await expectCode('NOT_FOUND', createApp(harness.context, { accountId: 'nobody', name: 'App' }));
   });
 
+  it('stores the first three and the last four characters of a secret, which open nothing', async () => {
+    const { appId } = harness.caller;
+    const { key, secret } = await createKey(harness.context, { appId, name: 'Key' });
+    expect(key.hint).to.equal(`svc_live_${secret.slice(9, 12)}…${secret.slice(-4)}`);
+    const { name: _name, ...stored } = (await harness.ports.credentials.findKey({ keyId: key.keyId }))!;
+    const random = secret.slice('svc_live_'.length);
+    for (let from = 0; from + 5 <= random.length; from += 1)
+      expect(JSON.stringify(stored)).to.not.include(random.slice(from, from + 5));
+    const authenticator = new Authenticator(harness.context);
+    for (const text of [key.hint!, key.hint!.replace('…', ''), key.hint!.replace('…', 'x'.repeat(42))])
+      await expectCode('DEVELOPER_TOKEN_INVALID', authenticator.authenticate(text), text);
+    authenticator.close();
+  });
+
   it('creates keys with the scopes of their default or those asked for, and no others', async () => {
     const { appId } = harness.caller;
     const { key, secret } = await createKey(harness.context, { appId, name: 'Key' });

@@ -27,7 +27,8 @@ class Names {
       )
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, (id) => this.nameOf(id.toLowerCase()))
       .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
-      .replaceAll(/svc_live_[0-9A-Za-z]{49}/g, '<secret>');
+      .replaceAll(/svc_live_[0-9A-Za-z]{49}/g, '<secret>')
+      .replaceAll(/svc_live_[0-9A-Za-z]{3}…[0-9A-Za-z]{4}/g, '<hint>');
   }
 
   private nameOf(id: string): string {

@@ -72,6 +72,24 @@ describe('darkroom webhooks', () => {
     return run.ended;
   }
 
+  it('list shows the beginning and the end of the newest secret of each', async () => {
+    interface Made {
+      readonly webhook_id: string;
+      readonly secret: string;
+    }
+    const made = await service.json<Made>(['webhooks', 'create', `${url}/hints`], managing);
+    const shown = async () => (await service.run(['webhooks', 'list'], managing)).stdout;
+    const hintOf = ({ secret }: Pick<Made, 'secret'>) => `whsec_${secret.slice(6, 9)}…${secret.slice(-4)}`;
+    expect(await shown())
+      .to.include(hintOf(made))
+      .and.not.include(made.secret);
+    const rotated = await service.json<Made>(['webhooks', 'rotate', made.webhook_id], managing);
+    expect(await shown())
+      .to.include(hintOf(rotated))
+      .and.not.include(hintOf(made));
+    await service.run(['webhooks', 'delete', made.webhook_id], managing);
+  });
+
   it('listen forwards what a webhook is sent, signed with the secret that it shows', async () => {
     const run = await listening(['--forward-to', `${url.replace('http://127.0.0.1', 'localhost')}/hook`], {});
     const [, secret = ''] = /signed with the secret (whsec_\S+)/.exec(run.stderr) ?? [];

@@ -147,6 +147,7 @@ const CHANGES: readonly [path: string, body: object][] = [
 interface ShownKey {
   readonly id: string;
   readonly name: string;
+  readonly hint: string | null;
   readonly app: { readonly id: string; readonly name: string };
   readonly scopes: readonly string[];
   readonly monthly_cap: number | null;
@@ -320,6 +321,17 @@ describe("the account page's API", () => {
       for (const appId of [...clients, foreign.appId, UNKNOWN])
         expect(await ada.post('/keys', { name: 'x', app_id: appId })).to.include({ status: 404, code: 'NOT_FOUND' });
       expect(await keysOf(ada)).to.deep.equal([]);
+    });
+
+    it('show the beginning and the end of their secret, and null for one that was made before they were stored', async () => {
+      const { key, secret } = await makeKey();
+      const hint = `svc_live_${secret.slice(9, 12)}…${secret.slice(-4)}`;
+      const { credentials } = service.harness.context;
+      const stored = await credentials.findKey({ keyId: key.id });
+      const { hint: _hint, ...before } = stored!;
+      await credentials.insertKey({ ...before, keyId: UNKNOWN, digest: 'of an earlier release' });
+      expect(key.hint).to.equal(hint);
+      expect((await keysOf(ada)).map((one) => one.hint)).to.have.members([hint, null]);
     });
 
     it('are revoked for good, also a second time, and never by another account', async () => {

@@ -513,6 +513,10 @@ class CreatedWebhook(TypedDict):
     """
     UTC, with milliseconds and Z.
     """
+    secret_hint: NotRequired[str]
+    """
+    The beginning and the last four characters of the newest secret, by which people recognise it.
+    """
     previous_secret_expires_at: NotRequired[str]
     """
     Until when messages are signed by the secret before this one too; present after a rotation.
@@ -580,6 +584,10 @@ class Webhook(TypedDict):
     updated_at: str
     """
     UTC, with milliseconds and Z.
+    """
+    secret_hint: NotRequired[str]
+    """
+    The beginning and the last four characters of the newest secret, by which people recognise it.
     """
     previous_secret_expires_at: NotRequired[str]
     """
@@ -833,4 +841,4 @@ class ListWebhookDeliveriesQuery(TypedDict):
     Those created before this time.
     """
 
-# Of schemas with the SHA-256 908e55b92e71ef6dea259efc9fdcc210b20de7ad6166a6d5ebed8c195a289e92.
+# Of schemas with the SHA-256 a9730ddac3c1a13e981d25f735774089f95ed4d8e252ce4b2714644463b6f915.
