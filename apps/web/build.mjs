@@ -1,12 +1,14 @@
 /**
- * Builds what browsers load: the account page into dist/web, and into dist/packages the files of packages that pages of the
- * service load as they are. All that the account page loads is in dist/web: nothing is inline, nothing comes from outside.
+ * Builds what browsers load: the console into dist/web, and into dist/packages the files of packages that pages of the
+ * service load as they are. All that the console loads is in dist/web: nothing is inline, nothing comes from outside. Each text has
+ * compressed copies beside it, which the server picks from.
  */
 import { build } from 'esbuild';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const BASE = '/console/';
 /** By package. Each has the licence beside its files, as the licences require. */
@@ -23,38 +25,81 @@ const PACKAGED = {
     'NOTICE',
   ],
 };
+/** Packages of which the console's files contain parts; their licences go with them. */
+const BUNDLED = [
+  'preact',
+  '@preact/signals',
+  'lucide-preact',
+  '@fontsource-variable/inter',
+  '@fontsource-variable/geist-mono',
+];
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-await buildPage(at('../../dist/web'));
+await buildConsole(at('../../dist/web'));
 copyPackaged(at('../../dist/packages'));
 
 /** The names of assets contain a hash of their content, so that browsers may keep them. */
-async function buildPage(target) {
+async function buildConsole(target) {
   rmSync(target, { recursive: true, force: true });
   const { metafile } = await build({
     absWorkingDir: target.slice(0, target.lastIndexOf('/dist/')),
     entryPoints: [at('src/main.tsx')],
     bundle: true,
+    splitting: true,
     minify: true,
     format: 'esm',
-    target: 'es2022',
+    target: ['es2023', 'chrome125', 'firefox128', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
     outdir: join(target, 'assets'),
     entryNames: 'index-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    loader: { '.woff2': 'file' },
+    legalComments: 'none',
     define: { 'process.env.NODE_ENV': '"production"' },
     metafile: true,
     logLevel: 'warning',
   });
-  const assets = Object.keys(metafile.outputs).map((file) => relative('dist/web', file));
-  const asset = (ending) => assets.find((file) => extname(file) === ending);
-  const entry = /<script type="module" src="\.\/src\/main\.tsx"><\/script>/;
+  const outputs = Object.entries(metafile.outputs);
+  const urlOf = (file) => BASE + relative('dist/web', file);
+  const [entry, { imports, cssBundle }] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
+  const atStart = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
+  const fonts = outputs.map(([file]) => file).filter((file) => extname(file) === '.woff2');
+  const head = [
+    ...fonts.map((file) => `<link rel="preload" href="${urlOf(file)}" as="font" type="font/woff2" crossorigin />`),
+    `<link rel="stylesheet" href="${urlOf(cssBundle)}" />`,
+    ...atStart.map((file) => `<link rel="modulepreload" href="${urlOf(file)}" />`),
+    `<script type="module" src="${urlOf(entry)}"></script>`,
+  ];
+  const source = /<script type="module" src="\.\/src\/main\.tsx"><\/script>/;
   const page = readFileSync(at('index.html'), 'utf8');
-  if (!entry.test(page)) throw new Error('apps/web/index.html does not load src/main.tsx as it did.');
-  const loaded = `<script type="module" src="${BASE}${asset('.js')}"></script>
-    <link rel="stylesheet" href="${BASE}${asset('.css')}" />`;
-  writeFileSync(join(target, 'index.html'), page.replace(entry, loaded));
+  if (!source.test(page)) throw new Error('apps/web/index.html does not load src/main.tsx as it did.');
+  writeFileSync(join(target, 'index.html'), page.replace(source, head.join('\n    ')));
+  writeFileSync(join(target, 'licences.txt'), licences());
+  compressAll(target);
+}
+
+function licences() {
+  return BUNDLED.map((name) => {
+    const folder = at(`../../node_modules/${name}`);
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+    if (file === undefined) throw new Error(`The package ${name} has no file with its licence.`);
+    return `${name}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+  }).join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Fonts are compressed already. */
+function compressAll(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || extname(entry.name) === '.woff2') continue;
+    const path = join(entry.parentPath, entry.name);
+    const bytes = readFileSync(path);
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength };
+    writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
+    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+  }
 }
 
 function copyPackaged(target) {

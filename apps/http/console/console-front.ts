@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { type BodySchema, readBody as checkBody } from '../../../core/fields.js';
@@ -9,9 +7,9 @@ import type { Person } from '../../../core/people/person.js';
 import type { SignedIn } from '../../../core/people/sessions.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import { RateLimit } from '../../rate-limit.js';
-import { loadOnce } from '../host/pages.js';
+import { BuiltFiles } from '../host/built-files.js';
 import { readBody } from '../host/request.js';
-import { sendAnswer, sendStream, sendText, type StreamedAnswer } from '../host/send.js';
+import { sendAnswer, sendStream, type StreamedAnswer } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import {
   addressOf,
@@ -50,7 +48,7 @@ const CONSOLE_OPERATIONS = [
 export function consolePages(options: ConsoleOptions): HttpFront {
   return (shared) => {
     const parts = { ...options, ...shared };
-    const files = loadOnce(readFiles);
+    const files = new BuiltFiles(FOLDER);
     const rates = { GET: new RateLimit(PER_MINUTE.GET), POST: new RateLimit(PER_MINUTE.POST) };
     const showTo =
       (mayOpen: (person: Person) => boolean): HttpHandler =>
@@ -59,7 +57,7 @@ export function consolePages(options: ConsoleOptions): HttpFront {
         if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(addressOf(ctx))}`);
         if (!mayOpen(signedIn.person)) throw new ServiceError('ROUTE_NOT_FOUND');
         ctx.set(mediaPageHeaders(await objectsOrigin(options.context, options.publicUrl())));
-        await sendText(ctx, 200, { mediaType: 'text/html; charset=utf-8', text: (await files()).page });
+        await files.send(ctx, 'index.html', 'no-store');
       };
     const operators = options.hasOperatorArea ? OPERATOR_OPERATIONS.map(guarded) : [];
     const operations = [...CONSOLE_OPERATIONS, ...operators].map((operation): HttpRoute => ({
@@ -74,9 +72,14 @@ export function consolePages(options: ConsoleOptions): HttpFront {
       pageRoute('GET', '/credits', async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/usage`)),
       ...(options.hasOperatorArea ? OPERATOR_PAGES : []).map((path) => pageRoute('GET', path, showTo(isOperator))),
     ];
+    const assets: HttpRoute = {
+      method: 'GET',
+      path: '/assets/:file',
+      serve: (ctx) => files.send(ctx, `assets/${ctx.params['file'] ?? ''}`, 'hashed'),
+    };
     return [
       createRouter([pageRoute('GET', CONSOLE_PATH, async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/${SECTIONS[0]}`))]),
-      createRouter([...sections, assetRoute(files), ...operations], CONSOLE_PATH),
+      createRouter([...sections, assets, ...operations], CONSOLE_PATH),
     ];
   };
 }
@@ -126,46 +129,8 @@ function isStreamed(answer: object): answer is StreamedAnswer {
   return 'stream' in answer && typeof answer.stream === 'function';
 }
 
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-};
-
-/** The folder that the build writes the page to. */
+/** The files that the build writes for the console. */
 const FOLDER = fileURLToPath(new URL('../../../web/', import.meta.url));
-
-interface Files {
-  /** The page itself, as HTML. */
-  readonly page: string;
-  /** Assets by their names, which contain a hash of their content. */
-  readonly assets: ReadonlyMap<string, Buffer>;
-}
-
-/** Scripts and styles of the page: they never change under their name. */
-function assetRoute(files: () => Promise<Files>): HttpRoute {
-  return {
-    method: 'GET',
-    path: '/assets/:file',
-    serve: async (ctx) => {
-      const file = ctx.params['file'] ?? '';
-      const bytes = (await files()).assets.get(file);
-      const mediaType = MEDIA_TYPES[extname(file)];
-      if (bytes === undefined || mediaType === undefined) throw new ServiceError('ROUTE_NOT_FOUND');
-      ctx.set({ 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=31536000, immutable' });
-      ctx.body = bytes;
-    },
-  };
-}
-
-/** The files of the built page. */
-async function readFiles(): Promise<Files> {
-  const page = await readFile(`${FOLDER}index.html`, 'utf8');
-  const names = await readdir(`${FOLDER}assets`);
-  const assets = await Promise.all(
-    names.map(async (name) => [name, await readFile(`${FOLDER}assets/${name}`)] as const),
-  );
-  return { page, assets: new Map(assets) };
-}
 
 const LIFE_MS = 60_000;
 
