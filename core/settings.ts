@@ -76,6 +76,8 @@ export const DEFAULT_SETTINGS = {
   /** How long after its due time recovery treats a step as lost. */
   recoveryGraceMs: 15 * SECOND,
   recoveryBatch: 500,
+  /** Whether the people of an account see the requests of its generations. */
+  showsRequests: true,
   /** A person is signed out after this time without activity. */
   sessionIdleMs: 12 * HOUR,
   /** A session ends this long after the sign-in, regardless of activity. */

@@ -16,7 +16,10 @@ type Values = ValuesOf<typeof KEYS>;
  * The configuration of one installation: the values of the table of keys, and the chosen drivers. Times are
  * milliseconds, sizes bytes, paths absolute.
  */
-export interface Config extends Omit<Values, 'secretFile' | 'catalog' | 'modules' | 'aiMarks' | 'stores' | 'settings'> {
+export interface Config extends Omit<
+  Values,
+  'secretFile' | 'catalog' | 'modules' | 'aiMarks' | 'stores' | 'settings' | 'console'
+> {
   /** The file it was read from, if there was one. */
   readonly file?: string;
   /** 32 bytes in hex that every process of the installation shares. */

@@ -89,6 +89,11 @@ export const KEYS = {
     provider_client_secret: secret(),
     provider_name: text('single sign-on').about('What the button for it says: Sign in with …'),
   },
+  console: {
+    shows_requests: boolean(SETTINGS.showsRequests).about(
+      'Whether the people of an account see the prompts, parameters and references of all its generations, and search prompts.',
+    ),
+  },
   oauth: {
     enabled: boolean(true),
     registration: boolean(true).about('Whether programs may register themselves, as most MCP clients do.'),

@@ -177,7 +177,18 @@ function configOf(
   drivers: readonly Driver[],
   folder: string,
 ): Omit<Config, 'file' | 'providers'> {
-  const { modules: _, stores, aiMarks, settings, secretFile, catalog, ...rest } = valuesOf(KEYS, values, { folder });
+  const {
+    modules: _,
+    stores,
+    aiMarks,
+    settings,
+    console,
+    secretFile,
+    catalog,
+    ...rest
+  } = valuesOf(KEYS, values, {
+    folder,
+  });
   const chosen = <K extends Driver['kind']>(kind: K, name: string) => {
     const driver = driverOf(drivers, kind, name);
     return { driver, options: optionsFrom(values, name, driver) };
@@ -192,7 +203,7 @@ function configOf(
       wakeUps: chosen('wake-ups', stores.wakeUps),
     },
     ...(aiMarks.signer === NO_SIGNER_NAME ? {} : { signer: chosen('signer', aiMarks.signer) }),
-    settings: settingsOf(settings, aiMarks),
+    settings: settingsOf(settings, aiMarks, console),
   };
 }
 
@@ -201,8 +212,9 @@ type Values = ReturnType<typeof valuesOf<typeof KEYS>>;
 function settingsOf(
   { remnantRetentionMs: tombstoneRetentionMs, ...settings }: Values['settings'],
   { enabled: isWritten, providerManifests: manifests, nameModel: namesModel }: Values['aiMarks'],
+  { showsRequests }: Values['console'],
 ): Settings {
-  return { ...settings, tombstoneRetentionMs, marks: { isWritten, manifests, namesModel } };
+  return { ...settings, tombstoneRetentionMs, showsRequests, marks: { isWritten, manifests, namesModel } };
 }
 
 function providersOf(

@@ -4,7 +4,7 @@ import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, isText } from '../fields.js';
 import type { PageRequest } from '../paging.js';
-import { findGrant } from '../people/grants.js';
+import { nameOfCredential } from './creators.js';
 import type { Account, Entry } from './account.js';
 import type { AccountCommand } from './decide.js';
 
@@ -99,9 +99,6 @@ export interface Statement {
   readonly nextCursor?: string;
 }
 
-/** The prefix of the credential ids of the operator's services. */
-export const SERVICE = 'service:';
-
 /**
  * A page of the ledger of the caller's account. The opening credits and the changes of all entries sum to the closing
  * credits, and the opening credits of a page are the closing credits of the next one. Entries that are written between
@@ -149,19 +146,4 @@ async function namesOf(ports: Identity & Machine & Call, accountId: string, entr
     const credentialName = attribution && names.get(attribution.credentialId);
     return credentialName === undefined ? {} : { credentialName };
   };
-}
-
-/** Returns the name of a key, of an internal service, of the program that a person has authorized, or of the person. */
-export async function nameOfCredential(
-  ports: Identity & Machine & Call,
-  accountId: string,
-  id: string,
-): Promise<string | undefined> {
-  if (id.startsWith(SERVICE)) return id.slice(SERVICE.length);
-  const key = await ports.credentials.findKey({ keyId: id });
-  if (key !== null) return key.accountId === accountId ? key.name : undefined;
-  const grant = await findGrant(ports, id);
-  if (grant !== undefined) return grant.accountId === accountId ? grant.clientName : undefined;
-  const person = await ports.people.read(id);
-  return person?.accountId === accountId ? person.email : undefined;
 }

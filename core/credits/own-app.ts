@@ -5,7 +5,8 @@ import { ServiceError } from '../errors.js';
 import type { PageRequest } from '../paging.js';
 import { findGrant } from '../people/grants.js';
 import { appUseOf, type Attribution, type Entry, othersIn } from './account.js';
-import { changeOf, listEntries, SERVICE, type Statement, type StatementEntry } from './operate.js';
+import { SERVICE } from './creators.js';
+import { changeOf, listEntries, type Statement, type StatementEntry } from './operate.js';
 
 /** Who reads the books of an account: an operator names the account alone. */
 export type BooksReader = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'appId' | 'seesOwnAppOnly'>>;

@@ -5,7 +5,7 @@ import { isUuid } from '../ids.js';
 import { type PageRequest, pagesOf } from '../paging.js';
 import { pause, WakeableDelay } from '../waiting.js';
 import { withoutContent } from './decide.js';
-import { BEYOND_RUN_MS, type Generation, type GenerationRecord, isTerminal } from './generation.js';
+import { BEYOND_RUN_MS, type Generation, type GenerationRecord, isTerminal, startedAtOf } from './generation.js';
 import { getGeneration } from './read-generations.js';
 
 /** In the order in which they come; a generation may skip any of them but the last. */
@@ -102,10 +102,10 @@ export async function* generationEvents(
 
 /** Everything that happened up to this version. */
 function eventsOf(generation: Generation): GenerationEvent[] {
-  const { createdAt, updatedAt, runDeadlineAt, terms, progress, cancelRequestedAt, completedAt } = generation;
+  const { createdAt, updatedAt, progress, cancelRequestedAt, completedAt } = generation;
   const times: Readonly<Record<EventType, number | undefined>> = {
     queued: createdAt,
-    running: runDeadlineAt === undefined ? undefined : runDeadlineAt - terms.runTimeoutMs,
+    running: startedAtOf(generation),
     progress: progress === undefined || progress === 0 || completedAt !== undefined ? undefined : updatedAt,
     cancel_requested: cancelRequestedAt,
     ended: completedAt,

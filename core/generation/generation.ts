@@ -312,6 +312,11 @@ export function openStateOf({ status, lease }: Pick<Generation, 'status' | 'leas
   return lease === undefined ? 'requeued' : 'running';
 }
 
+/** When a worker first started it; undefined while it is queued, and if it was never started. */
+export function startedAtOf({ runDeadlineAt, terms }: Generation): number | undefined {
+  return runDeadlineAt === undefined ? undefined : runDeadlineAt - terms.runTimeoutMs;
+}
+
 /** How many submissions a provider may have taken. */
 export function submissionsMadeOf({ submissionsMade, attemptsMade }: Generation): number {
   return submissionsMade ?? attemptsMade;

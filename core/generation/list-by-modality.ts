@@ -5,6 +5,7 @@ import { isUuid } from '../ids.js';
 import { itemsOf } from '../paging.js';
 import type { AppGenerations } from '../ports/stores.js';
 import type { Generation, Modality } from './generation.js';
+import { isNewer, mergedNewest, type Place } from './merged-lists.js';
 
 export interface ModalityPage {
   readonly modality: Modality;
@@ -37,7 +38,6 @@ export async function listByModality(
   return { items: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-type Place = Pick<Generation, 'createdAt' | 'generationId'>;
 type Times = Pick<AppGenerations, 'createdFrom' | 'createdBefore'>;
 /** The list between two times, newest first. Reads at least `pageSize` at a time over all models together. */
 type List = (times: Times, pageSize: number) => AsyncGenerator<Generation>;
@@ -67,26 +67,8 @@ async function* newestFirst(
     const wanted: AppGenerations = { of: 'app', appId, only: { field: 'modelKey', value: modelKey }, ...times };
     return itemsOf((page) => generations.list(wanted, page, call), limit);
   });
-  const heads = await Promise.all(lists.map(nextOf));
-  for (;;) {
-    const first = heads.reduce<number>((best, head, index) => (isNewer(head, heads[best]) ? index : best), 0);
-    const [head, from] = [heads[first], lists[first]];
-    if (head === undefined || from === undefined) return;
-    // A model may have made others before it was changed, and one that is being deleted is not shown.
-    if (head.modality === modality && head.deletedAt === undefined) yield head;
-    heads[first] = await nextOf(from);
-  }
-}
-
-async function nextOf(list: AsyncGenerator<Generation, void>): Promise<Generation | undefined> {
-  const { value } = await list.next();
-  return value ?? undefined;
-}
-
-function isNewer(one: Place | undefined, other: Place | undefined): boolean {
-  if (one === undefined || other === undefined) return one !== undefined;
-  if (one.createdAt !== other.createdAt) return one.createdAt > other.createdAt;
-  return one.generationId > other.generationId;
+  // A model may have made others before it was changed, and one that is being deleted is not shown.
+  for await (const one of mergedNewest(lists)) if (one.modality === modality && one.deletedAt === undefined) yield one;
 }
 
 function newest(list: List, place: Place | undefined, count: number): Promise<Generation[]> {

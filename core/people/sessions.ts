@@ -1,5 +1,5 @@
 import { accountSuspended, type App, type Caller, SCOPES } from '../access/credential.js';
-import type { Call, Identity, Machine, Money, Work } from '../context.js';
+import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { isDerivedUuid, isUuid } from '../ids.js';
 import { connectedApps } from './grants.js';
@@ -212,19 +212,4 @@ async function isUsable(ports: Identity & Machine & Call, person: Person, appId:
   if (!isDerivedUuid(appId)) return true;
   if ((await connectedApps(ports, person.personId)).has(appId)) return true;
   return (await usableApps(ports, person)).some((usable) => usable.app.appId === appId);
-}
-
-/**
- * The App of a generation of the person's account. Throws TASK_NOT_FOUND alike for an unknown id, for another account's,
- * and for one of an App that is not among `usableApps`.
- */
-export async function appOfGeneration(
-  ports: Identity & Machine & Call & Work,
-  person: Person,
-  generationId: string,
-): Promise<string> {
-  const record = isUuid(generationId) ? await ports.generations.read(generationId.toLowerCase(), ports.call) : null;
-  const isOwn = record?.accountId === person.accountId && record.kind !== 'void';
-  if (!isOwn || !(await isUsable(ports, person, record.appId))) throw new ServiceError('TASK_NOT_FOUND');
-  return record.appId;
 }

@@ -1,5 +1,5 @@
 import type { Call, Identity, Machine, Money, Work } from '../context.js';
-import { nameOfCredential } from '../credits/operate.js';
+import { nameOfCredential } from '../credits/creators.js';
 import { type BooksReader, type OwnApp, ownAppOf, UseOfApp } from '../credits/own-app.js';
 import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';

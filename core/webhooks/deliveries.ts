@@ -89,12 +89,21 @@ function wakeIfOpen(context: Work & Webhooks & Machine, delivery: Delivery): voi
 export async function cancelDeliveries(context: Webhooks & Machine, g: Generation): Promise<void> {
   const endedAt = g.completedAt ?? g.updatedAt;
   if (context.clock.now() - endedAt > DELIVERY_RETENTION_MS) return;
-  const webhooks = await context.webhookEndpoints.read(g.appId);
-  const endpointIds = [...(webhooks?.endpoints ?? []).map(({ endpointId }) => endpointId), g.appId];
-  for (const endpointId of endpointIds) {
-    const known = await context.deliveries.read(deliveryIdOf(context, endpointId, g.generationId));
-    if (known !== null && isOpen(known)) await changeDelivery(context, known, { event: 'cancel' });
-  }
+  for (const known of await deliveriesOf(context, g))
+    if (isOpen(known)) await changeDelivery(context, known, { event: 'cancel' });
+}
+
+/** The deliveries of a generation that are kept: to the endpoints that its App has now, and to its own URL. */
+export async function deliveriesOf(
+  context: Webhooks & Machine & Call,
+  { appId, generationId }: Pick<Generation, 'appId' | 'generationId'>,
+): Promise<readonly Delivery[]> {
+  const webhooks = await context.webhookEndpoints.read(appId, context.call);
+  const endpointIds = [...(webhooks?.endpoints ?? []).map(({ endpointId }) => endpointId), appId];
+  const found = await Promise.all(
+    endpointIds.map((id) => context.deliveries.read(deliveryIdOf(context, id, generationId), context.call)),
+  );
+  return found.filter((delivery) => delivery !== null);
 }
 
 /** Removes the record of the delivery to the URL that the generation was created with. */

@@ -20,6 +20,7 @@ import {
   withoutChallenge,
 } from '../pages/page.js';
 import type { ConsoleOperation, ConsoleOptions, ConsoleParts } from './console-operation.js';
+import { GENERATION_OPERATIONS } from './generations.js';
 import { KEY_OPERATIONS } from './keys-and-apps.js';
 import { MODEL_OPERATIONS } from './models.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
@@ -39,6 +40,7 @@ const DETAILS = ['/generations/:generation_id', '/webhooks/:webhook_id'] as cons
 const CONSOLE_OPERATIONS = [
   ...OVERVIEW_OPERATIONS,
   ...MODEL_OPERATIONS,
+  ...GENERATION_OPERATIONS,
   ...KEY_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...SIGN_IN_OPERATIONS,

@@ -5,7 +5,7 @@ import { exampleRequest } from '../../../core/generation/quote.js';
 import { getGeneration } from '../../../core/generation/read-generations.js';
 import { isOperator } from '../../../core/people/operators.js';
 import { consoleApp } from '../../../core/people/own-keys.js';
-import { appOfGeneration, callerOfPerson, isRecentSignIn } from '../../../core/people/sessions.js';
+import { callerOfPerson, isRecentSignIn } from '../../../core/people/sessions.js';
 import { type ConsoleOperation, get } from './console-operation.js';
 
 /** Data of the person and of single generations that the page needs. */
@@ -52,10 +52,6 @@ export const OVERVIEW_OPERATIONS: readonly ConsoleOperation<Money & Work & Files
       };
     },
   ),
-  /** In which App a generation is: an address of one, and a line of the ledger, do not say. */
-  get('/generations/:generation_id', async ({ context }, { ctx, signedIn: { person } }) => {
-    return { app_id: await appOfGeneration(context, person, ctx.params['generation_id'] ?? '') };
-  }),
   /**
    * The input of a generation of this page, so that it can be repeated; null once its content was removed. The input of
    * programs is not shown: it belongs to their users.
