@@ -24,6 +24,8 @@ export interface Connection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Nothing more of the request is sent, also of what the operating system has taken and not sent yet, if it can be. */
   cut(): void;
+  /** The address at the other end while it is connected, if it is known. */
+  readonly peer?: string | undefined;
   /** The answer is complete. `isSent`: certainly the request as well. */
   end(isSent: boolean): void;
 }
@@ -111,6 +113,10 @@ class OwnConnection implements Connection {
       // Each request says that the connection closes behind it.
       pipelining: 0,
     });
+  }
+
+  get peer(): string | undefined {
+    return this.tcp?.remoteAddress;
   }
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {

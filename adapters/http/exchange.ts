@@ -30,6 +30,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   status = 0;
   isRedirect = false;
   headers: IncomingHttpHeaders = {};
+  /** The address that the answer came from; unknown on a connection that is kept for other requests. */
+  peer: string | undefined;
   private isSent = false;
   private hasEnded = false;
   private isAnswered = false;
@@ -144,6 +146,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.unlimit();
     this.status = status;
     this.headers = headers;
+    this.peer = this.connection?.peer;
     this.isRedirect = this.hop.followsRedirect && isRedirect(status, headers);
     this.isAnswered = true;
     this.settle?.resolve();

@@ -26,6 +26,14 @@ export class HttpAnswer {
     return this.status >= 200 && this.status < 300;
   }
 
+  /**
+   * The address that it came from: through a proxy, that of the proxy. Unknown on a connection that is kept for other
+   * requests.
+   */
+  get peer(): string | undefined {
+    return this.exchange.peer;
+  }
+
   /** A header's value; several of one name are joined with commas. */
   header(name: string): string | undefined {
     const lower = name.toLowerCase();

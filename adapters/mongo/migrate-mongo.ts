@@ -1,5 +1,6 @@
-import type { AnyBulkWriteOperation, Db, IndexDescriptionInfo, UUID } from 'mongodb';
+import type { AnyBulkWriteOperation, Db, Filter, IndexDescriptionInfo, UUID } from 'mongodb';
 import { type GenerationRecord, isTerminal, STATUSES } from '../../core/generation/generation.js';
+import type { Delivery } from '../../core/webhooks/delivery.js';
 import { recordFrom } from '../record-text.js';
 import {
   DEFAULT_TIMEOUT_MS,
@@ -10,7 +11,7 @@ import {
   serverCode,
 } from './connection.js';
 import { Documents, unlessTaken } from './documents.js';
-import type { RecordDocument } from './mongo-records.js';
+import { listedFieldsOfDelivery, type RecordDocument } from './mongo-records.js';
 import type { LedgerForm } from './mongo-ledger.js';
 import { listedFields } from './mongo-generation-store.js';
 import {
@@ -82,8 +83,11 @@ async function migrate(connection: MongoConnection, database: string): Promise<s
       done.push(`Made index ${index.name} on ${name}.`);
     }
   }
-  const filled = await fillLists(connection);
-  if (filled > 0) done.push(`Filled in what ${filled} generation${filled === 1 ? ' is' : 's are'} listed by.`);
+  for (const unfilled of UNFILLED) {
+    const filled = await fillLists(connection, unfilled);
+    const [one, several] = unfilled.names;
+    if (filled > 0) done.push(`Filled in what ${filled} ${filled === 1 ? `${one} is` : `${several} are`} listed by.`);
+  }
   // Last, so that an interrupted migration does not count as finished.
   if (await connection.ask(() => schemaVersions(connection.db).raise()))
     done.push(`The schema is of version ${SCHEMA_VERSION}.`);
@@ -124,42 +128,60 @@ function otherIndex(
 
 const AT_ONCE = 500;
 
-/** Generations that an older release wrote, without the fields of a later one. */
-const UNFILLED = {
-  kind: 'generation',
-  $or: [
-    { createdAt: { $exists: false } },
-    { status: { $in: STATUSES.filter((status) => !isTerminal(status)) }, openState: { $exists: false } },
-  ],
-};
+/** Documents that an older release wrote, without the fields of a later one. */
+interface Unfilled {
+  readonly collection: 'generations' | 'deliveries';
+  readonly names: readonly [one: string, several: string];
+  readonly filter: Filter<RecordDocument>;
+  readonly fieldsOf: (text: string) => object;
+}
+
+const UNFILLED: readonly Unfilled[] = [
+  {
+    collection: 'generations',
+    names: ['generation', 'generations'],
+    filter: {
+      kind: 'generation',
+      $or: [
+        { createdAt: { $exists: false } },
+        { status: { $in: STATUSES.filter((status) => !isTerminal(status)) }, openState: { $exists: false } },
+      ],
+    },
+    fieldsOf: (text) => listedFields(recordFrom<GenerationRecord>(text)),
+  },
+  {
+    collection: 'deliveries',
+    names: ['delivery', 'deliveries'],
+    filter: { account: { $exists: false } },
+    fieldsOf: (text) => listedFieldsOfDelivery(recordFrom<Delivery>(text)),
+  },
+];
 
 /**
- * Adds the fields by which generations are listed and counted to those written by an older release. Returns the
- * number of updated generations. Reads the whole collection in the order of its ids. It does not overwrite what
+ * Adds the fields by which documents are listed and counted to those written by an older release. Returns the
+ * number of updated documents. Reads the whole collection in the order of its ids. It does not overwrite what
  * another process writes in the meantime.
  */
-async function fillLists(connection: MongoConnection): Promise<number> {
-  const generations = new Documents<RecordDocument>(connection, 'generations');
+async function fillLists(connection: MongoConnection, { collection, filter, fieldsOf }: Unfilled): Promise<number> {
+  const documents = new Documents<RecordDocument>(connection, collection);
   let filled = 0;
   for (let after: UUID | undefined; ;) {
-    const found = await generations.find(
-      { ...UNFILLED, ...(after === undefined ? {} : { _id: { $gt: after } }) },
+    const found = await documents.find(
+      { ...filter, ...(after === undefined ? {} : { _id: { $gt: after } }) },
       { sort: { _id: 1 }, limit: AT_ONCE, hint: BY_ID },
     );
-    if (found.length > 0) {
+    const writes = found.map(({ _id, version, record }): AnyBulkWriteOperation<RecordDocument> => {
+      return { updateOne: { filter: { _id, version }, update: { $set: fieldsOf(record) } } };
+    });
+    if (writes.length > 0) {
       const { matchedCount } = await connection.ask((limits) =>
-        generations.collection.bulkWrite(found.map(filling), { ...limits, ordered: false }),
+        documents.collection.bulkWrite(writes, { ...limits, ordered: false }),
       );
       filled += matchedCount;
     }
     after = found.at(-1)?._id;
     if (after === undefined || found.length < AT_ONCE) return filled;
   }
-}
-
-function filling({ _id, version, record }: RecordDocument): AnyBulkWriteOperation<RecordDocument> {
-  const fields = listedFields(recordFrom<GenerationRecord>(record));
-  return { updateOne: { filter: { _id, version }, update: { $set: fields } } };
 }
 
 /** A sentence for each index of the schema that is missing or has other keys. */

@@ -2,7 +2,14 @@ import type { Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Erasure } from '../../core/erasure/erasure.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, ErasureStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
+import type {
+  DeliveryList,
+  DeliveryStore,
+  ErasureStore,
+  Insertion,
+  ListedDeliveries,
+  UploadStore,
+} from '../../core/ports/stores.js';
 import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
@@ -231,9 +238,20 @@ export class MongoErasureStore extends VersionedDocuments<Erasure, RecordDocumen
   }
 }
 
-interface DeliveryDocument extends RecordDocument {
-  readonly endpoint: UUID | null;
+interface DeliveryDocument extends RecordDocument, Readonly<Record<DeliveryList, UUID | null>> {
   readonly createdAt: number;
+}
+
+/** The fields by which a delivery is listed. */
+export function listedFieldsOfDelivery(delivery: Delivery): Omit<DeliveryDocument, keyof RecordDocument> {
+  const { createdAt, endpointId, appId, accountId, generationId } = delivery;
+  return {
+    createdAt,
+    endpoint: uuidOf(endpointId),
+    app: uuidOf(appId),
+    account: uuidOf(accountId),
+    generation: uuidOf(generationId),
+  };
 }
 
 /** Webhook deliveries in MongoDB. */
@@ -243,18 +261,14 @@ export class MongoDeliveryStore extends VersionedDocuments<Delivery, DeliveryDoc
       collection: 'deliveries',
       byAttention: 'deliveries_by_attention',
       idOf: ({ deliveryId }) => deliveryId,
-      fieldsOf: ({ endpointId, createdAt }) => ({ endpoint: uuidOf(endpointId), createdAt }),
+      fieldsOf: listedFieldsOfDelivery,
     });
   }
 
-  async list(
-    { endpointId, ...bounds }: ListedDeliveries,
-    page: PageRequest,
-    call?: Cancellation,
-  ): Promise<Page<Delivery>> {
-    const endpoint = uuidOf(endpointId);
-    if (endpoint === null) return { items: [] };
-    const wanted = { filter: { endpoint }, hint: 'deliveries_by_endpoint', ...bounds };
+  async list({ of, id, ...bounds }: ListedDeliveries, page: PageRequest, call?: Cancellation): Promise<Page<Delivery>> {
+    const value = uuidOf(id);
+    if (value === null) return { items: [] };
+    const wanted = { filter: { [of]: value }, hint: `deliveries_by_${of}`, ...bounds };
     const found = await this.listByCreation(wanted, page, call);
     return pageOf(found, page, ({ createdAt, deliveryId }) => cursorAt({ createdAt, id: deliveryId }));
   }

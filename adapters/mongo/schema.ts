@@ -1,5 +1,5 @@
 /** Incremented by every release that changes the schema below or the form of a document. */
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 /**
  * The oldest program version that may use a database of this version. It does not change while migrations only add,
@@ -219,6 +219,21 @@ export const SCHEMA = {
         name: 'deliveries_by_endpoint',
         keys: { endpoint: 1, createdAt: -1, _id: -1 },
         why: 'clients list what an endpoint was told, newest first',
+      },
+      {
+        name: 'deliveries_by_app',
+        keys: { app: 1, createdAt: -1, _id: -1 },
+        why: 'people list what the endpoints of an App were told',
+      },
+      {
+        name: 'deliveries_by_account',
+        keys: { account: 1, createdAt: -1, _id: -1 },
+        why: 'people list what the endpoints of their account were told, and an erasure removes it',
+      },
+      {
+        name: 'deliveries_by_generation',
+        keys: { generation: 1, createdAt: -1, _id: -1 },
+        why: 'people list what was told of a generation, and an erasure removes it',
       },
     ],
   },

@@ -257,6 +257,17 @@ export const MIGRATIONS: readonly string[] = [
   `,
   // The part of a key's secret that its owners recognise it by.
   'ALTER TABLE keys ADD COLUMN hint TEXT',
+  // The account, the App and the generation of a delivery, each with its list.
+  `
+  ALTER TABLE deliveries ADD COLUMN account BLOB;
+  ALTER TABLE deliveries ADD COLUMN app BLOB;
+  ALTER TABLE deliveries ADD COLUMN generation BLOB;
+  UPDATE deliveries SET account = unhex(doc ->> 'accountId', '-'), app = unhex(doc ->> 'appId', '-'),
+    generation = unhex(doc ->> 'generationId', '-');
+  CREATE INDEX deliveries_by_account ON deliveries (account, created_at, id);
+  CREATE INDEX deliveries_by_app ON deliveries (app, created_at, id);
+  CREATE INDEX deliveries_by_generation ON deliveries (generation, created_at, id);
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

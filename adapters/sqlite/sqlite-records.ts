@@ -136,22 +136,28 @@ export class SqliteDeliveryStore extends SqliteRecords<Delivery> implements Deli
       name: 'deliveries',
       insert: 'insertDelivery',
       idOf: ({ deliveryId }) => deliveryId,
-      insertedBeside: ({ endpointId, createdAt }) => [endpointId, createdAt],
+      insertedBeside: ({ createdAt, endpointId, appId, accountId, generationId }) => [
+        createdAt,
+        endpointId,
+        appId,
+        accountId,
+        generationId,
+      ],
     });
   }
 
   async list(
-    { endpointId, createdFrom = 0, createdBefore }: ListedDeliveries,
+    { of, id, createdFrom = 0, createdBefore }: ListedDeliveries,
     page: PageRequest,
     call?: Cancellation,
   ): Promise<Page<Delivery>> {
     await yieldBetweenPages(call);
     const before = placeBefore(page.cursor, createdBefore);
     const rows = this.db.reader.all(
-      `SELECT doc FROM deliveries INDEXED BY deliveries_by_endpoint
-      WHERE endpoint = unhex(?1, '-') AND created_at >= ?2 AND (created_at, id) < (?3, unhex(?4, '-'))
+      `SELECT doc FROM deliveries INDEXED BY deliveries_by_${of}
+      WHERE ${of} = unhex(?1, '-') AND created_at >= ?2 AND (created_at, id) < (?3, unhex(?4, '-'))
       ORDER BY created_at DESC, id DESC LIMIT ?5`,
-      endpointId,
+      id,
       createdFrom,
       before.createdAt,
       before.id,

@@ -164,8 +164,8 @@ function prepareWrites(on: Statements) {
     ),
     insertDelivery: on.insertingOrFinding(
       'deliveries',
-      `INSERT INTO deliveries (id, version, attention_at, doc, endpoint, created_at)
-      VALUES (unhex(?, '-'), ?, ?, ?, unhex(?, '-'), ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO deliveries (id, version, attention_at, doc, created_at, endpoint, app, account, generation)
+      VALUES (unhex(?, '-'), ?, ?, ?, ?, unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), unhex(?, '-')) ON CONFLICT DO NOTHING`,
     ),
     ...artefactWrites(on),
     removeExpiredFingerprints: fingerprintRemoval(on),

@@ -1,10 +1,11 @@
 import type { AbortSignalLike } from '../../core/cancellation.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { SendOutcome, WebhookMessage, WebhookSender } from '../../core/ports/outside.js';
-import type { AttemptFault } from '../../core/webhooks/delivery.js';
+import { type AnswerBody, type AttemptFault, KEPT_BODY_BYTES } from '../../core/webhooks/delivery.js';
 import { SEND_MS } from '../../core/webhooks/send-delivery.js';
-import { AllowList, mayBeCalled, readTarget } from '../http/allow-list.js';
+import { AllowList, literalAddress, mayBeCalled, readTarget, specialAddress } from '../http/allow-list.js';
 import { byNameServers, type Resolver } from '../http/connections.js';
+import type { HttpAnswer } from '../http/http-answer.js';
 import { HttpClient } from '../http/http-client.js';
 import { HttpError, readRetryAfter } from '../http/http-error.js';
 import { signedHeaders } from './signature.js';
@@ -30,12 +31,14 @@ export interface WebhookSenderOptions {
   readonly extraCa?: readonly string[];
   /** Instead of name servers. */
   readonly resolve?: Resolver;
+  /** Whether clients may see the body of an answer from this address; those of the public internet alone when absent. */
+  readonly mayShow?: (address: string) => boolean;
 }
 
 /**
  * Posts messages to addresses that clients choose, through the guarded client: only over verified TLS to the public
  * internet and to what the operator lists, on a connection to the address that was checked, each on its own. It follows no
- * redirect and reads at most 64 KiB of an answer, of which the status alone counts.
+ * redirect and reads at most 64 KiB of an answer. Only the status counts; the beginning of the body is for people.
  */
 export class HttpWebhookSender implements WebhookSender {
   private readonly allow: AllowList;
@@ -56,7 +59,8 @@ export class HttpWebhookSender implements WebhookSender {
         headersTimeoutMs: SEND_MS,
         idleTimeoutMs: BODY_PAUSE_MS,
         totalTimeoutMs: SEND_MS,
-        maxBodyBytes: MAX_ANSWER_BYTES,
+        // The beginning of a long body is kept; `bodyOf` leaves it after `MAX_ANSWER_BYTES`.
+        maxBodyBytes: Number.MAX_SAFE_INTEGER,
       },
     });
   }
@@ -87,8 +91,14 @@ export class HttpWebhookSender implements WebhookSender {
       const answer = await this.client.request({ method: 'POST', url: message.url, headers, body, signal });
       const { status } = answer;
       const waitMs = readRetryAfter(answer.header('retry-after'), answer.header('date'), clock.now());
-      await answer.bytes().catch(() => undefined);
-      return { status, ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }) };
+      const { mayShow = isPublicAddress } = this.options;
+      const isShown = answer.peer !== undefined && mayShow(answer.peer);
+      const answered = await bodyOf(answer);
+      return {
+        status,
+        ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+        ...(isShown && answered !== undefined ? { body: answered } : {}),
+      };
     } catch (error) {
       if (signal.aborted || !(error instanceof HttpError)) throw error;
       return { fault: FAULTS[error.kind] };
@@ -100,6 +110,46 @@ export class HttpWebhookSender implements WebhookSender {
     return this.client.close();
   }
 }
+
+function isPublicAddress(address: string): boolean {
+  const known = literalAddress(address);
+  return known !== undefined && specialAddress(known) === undefined;
+}
+
+/** The body of an answer, or of one that is cut or long what has come of it; undefined without one. */
+async function bodyOf(answer: HttpAnswer): Promise<AnswerBody | undefined> {
+  const kept = Buffer.alloc(KEPT_BODY_BYTES);
+  let bytes = 0;
+  try {
+    for await (const piece of answer.body()) {
+      if (bytes < kept.byteLength) kept.set(piece.subarray(0, kept.byteLength - bytes), bytes);
+      bytes = Math.min(bytes + piece.byteLength, MAX_ANSWER_BYTES);
+      if (bytes === MAX_ANSWER_BYTES) break;
+    }
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+  }
+  if (bytes === 0) return undefined;
+  const text = shownText(kept.subarray(0, Math.min(bytes, kept.byteLength)));
+  return { bytes, ...(text === undefined ? {} : { text }) };
+}
+
+/** Content with more than this fraction of characters that are not text is binary. */
+const BINARY_FRACTION = 0.1;
+
+/**
+ * Bytes as text that is safe to show: what is not UTF-8 is replaced; control characters, and marks that reverse the
+ * direction of what follows, are removed. A character that is cut at the end is left out. Undefined for binary content.
+ */
+export function shownText(bytes: Uint8Array): string | undefined {
+  const text = new TextDecoder('utf-8').decode(bytes, { stream: true });
+  const shown = text.replaceAll('\r\n', '\n').replaceAll(UNSHOWN, '');
+  const unreadable = [...text.matchAll(UNREADABLE)].length;
+  return unreadable > text.length * BINARY_FRACTION || text.includes('\0') || shown === '' ? undefined : shown;
+}
+
+const UNSHOWN = /[^\P{Cc}\t\n]|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+const UNREADABLE = /[^\P{Cc}\t\n\r]|\uFFFD/gu;
 
 const FAULTS: Readonly<Record<HttpError['kind'], AttemptFault>> = {
   'refused-address': 'address',

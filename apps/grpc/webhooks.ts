@@ -167,7 +167,7 @@ export function renderDelivery(delivery: Delivery): MessageInitShape<typeof Webh
 }
 
 function renderAttempt(attempt: DeliveryAttempt): MessageInitShape<typeof WebhookAttemptSchema> {
-  const { event, startedAt, durationMs, result, status = 0, fault } = attempt;
+  const { event, startedAt, durationMs, result, status = 0, fault, body } = attempt;
   return {
     event: EVENT[event],
     startTime: timestamp(startedAt),
@@ -175,5 +175,7 @@ function renderAttempt(attempt: DeliveryAttempt): MessageInitShape<typeof Webhoo
     result: RESULT[result],
     httpStatus: status,
     fault: fault ? FAULT[fault] : WebhookAttemptFault.UNSPECIFIED,
+    body: body?.text ?? '',
+    bodyBytes: body?.bytes ?? 0,
   };
 }

@@ -153,9 +153,9 @@ async function eraseAccountContent(context: Capabilities, erasure: Erasure, pass
   const parts = [await erasePeople(context, accountId, pass), await stopOpenWork(context, accountId)];
   for await (const { appId, name } of appsOf(context, accountId)) {
     await removeEndpoints(context, appId);
-    parts.push(await removeDeliveries(context, appId));
     if (name !== ERASED_NAME) await context.credentials.renameApp(appId, ERASED_NAME);
   }
+  parts.push(await removeDeliveries(context, accountId));
   parts.push(await eraseGenerationsOf(context, accountId));
   parts.push(await eraseUploads(context, erasure));
   for (const store of [context.claims, context.fingerprints])
@@ -231,9 +231,9 @@ async function removeEndpoints({ webhookEndpoints }: Webhooks, appId: string): P
   await webhookEndpoints.replace({ ...webhooks, endpoints: [], version: webhooks.version + 1 }, webhooks.version);
 }
 
-/** Those to URLs of single generations: the others have ids and times alone. */
-async function removeDeliveries({ deliveries }: Webhooks, appId: string): Promise<Progress> {
-  const { items } = await deliveries.list({ endpointId: appId }, { limit: PAGE });
+/** They have URLs of single generations, and what receivers answered. */
+async function removeDeliveries({ deliveries }: Webhooks, accountId: string): Promise<Progress> {
+  const { items } = await deliveries.list({ of: 'account', id: accountId }, { limit: PAGE });
   for (const { deliveryId, version } of items) await deliveries.remove(deliveryId, version);
   return items.length === 0 ? 'none' : 'more';
 }

@@ -2,7 +2,7 @@ import type { Caller } from '../access/credential.js';
 import { throwIfAborted } from '../cancellation.js';
 import type { Call, Files, Machine, Money, Webhooks, Work } from '../context.js';
 import { busy, orThrow, ServiceError } from '../errors.js';
-import { cancelDeliveries, removeOwnDelivery } from '../webhooks/deliveries.js';
+import { cancelDeliveries, removeDeliveriesOf } from '../webhooks/deliveries.js';
 import { retentionOf } from './decide.js';
 import { type Generation, isTerminal, outputCountOf, type Tombstone } from './generation.js';
 import { findGeneration, findOwn } from './read-generations.js';
@@ -211,7 +211,7 @@ const ERASED_SWEPT_AGAIN_MS = 43_200_000;
 
 /**
  * Erases a generation that has ended, whether or not it counts towards its account's limit: its request, its outputs, its
- * trace id and the delivery to its own URL. It is settled first, as a deletion before its charge would make it free. May be
+ * trace id and its deliveries. It is settled first, as a deletion before its charge would make it free. May be
  * repeated, and done by several processes.
  */
 export async function eraseGeneration(
@@ -221,7 +221,7 @@ export async function eraseGeneration(
   const { generation: marked, refused } = await mark(context, found);
   if (refused === 'NOT_ALLOWED') throw busy('The generation is not settled yet.');
   await removeContent(context, marked);
-  await removeOwnDelivery(context, marked);
+  await removeDeliveriesOf(context, marked);
   await bury(context, marked, ERASED_SWEPT_AGAIN_MS);
 }
 

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '../cancellation.js';
 import type { GenerationView } from '../generation/generation.js';
-import type { AttemptFault } from '../webhooks/delivery.js';
+import type { AnswerBody, AttemptFault } from '../webhooks/delivery.js';
 import type { WebhookEvent } from '../webhooks/endpoint.js';
 import type { IdentityKey } from './stores.js';
 
@@ -54,9 +54,12 @@ export interface WebhookMessage {
   readonly keys: readonly string[];
 }
 
-/** The response of an endpoint, if there was one. */
+/**
+ * The response of an endpoint, if there was one. It has a body only if that came from an address of the public internet:
+ * a client must not read through us what only the operator's network shows.
+ */
 export type SendOutcome =
-  | { readonly status: number; readonly retryAfterMs?: number }
+  | { readonly status: number; readonly retryAfterMs?: number; readonly body?: AnswerBody }
   | { readonly fault: AttemptFault };
 
 /** Sends messages to the addresses of clients, which are not to be trusted. */

@@ -388,9 +388,17 @@ export interface ProviderUseStore extends NamedRecords<ProviderUse> {
 /** Keeps one record for each App that has webhook endpoints. */
 export type WebhookEndpointStore = NamedRecords<AppWebhooks>;
 
-/** Deliveries to one endpoint of an App. For those to addresses of single generations the endpoint is the App itself. */
+/** By what deliveries are listed: each of these lists is in the order of an index. */
+export const DELIVERY_LISTS = ['endpoint', 'app', 'account', 'generation'] as const;
+export type DeliveryList = (typeof DELIVERY_LISTS)[number];
+
+/**
+ * Deliveries of one endpoint, App, account or generation. For those to addresses of single generations the endpoint is the
+ * App itself.
+ */
 export interface ListedDeliveries {
-  readonly endpointId: string;
+  readonly of: DeliveryList;
+  readonly id: string;
   /** Only those created at this time or later, in milliseconds. */
   readonly createdFrom?: number;
   /** Only those created before this time, in milliseconds. */

@@ -4,7 +4,7 @@ import { type Delivery, DELIVERY_TRANSITIONS, type DeliveryAttempt, type Deliver
 import { isLater, type WebhookEvent } from './endpoint.js';
 
 /** How an attempt ended. */
-export type AttemptEnd = Pick<DeliveryAttempt, 'result' | 'status' | 'fault'>;
+export type AttemptEnd = Pick<DeliveryAttempt, 'result' | 'status' | 'fault' | 'body'>;
 
 export type DeliveryCommand =
   /** Something later has happened to the generation. */
@@ -37,8 +37,9 @@ export type DeliveryDecision = { readonly refused: DeliveryRefusal } | { readonl
 /** How long its log is kept after its last change, in milliseconds. */
 export const DELIVERY_RETENTION_MS = 30 * 86_400_000;
 
-/** How many attempts the log shows. */
-const MAX_LOGGED_ATTEMPTS = 20;
+/** How many attempts the log shows, and how many of these, the newest, with the body of their answer. */
+export const MAX_LOGGED_ATTEMPTS = 20;
+export const MAX_LOGGED_BODIES = 10;
 
 /** How long after its time recovery takes a wake-up for lost, in milliseconds. */
 const ATTENTION_MARGIN_MS = 60_000;
@@ -136,7 +137,12 @@ function withAbandoned(d: Delivery): readonly DeliveryAttempt[] {
 }
 
 function logged(d: Delivery, attempt: DeliveryAttempt): readonly DeliveryAttempt[] {
-  return [...d.attempts, attempt].slice(-MAX_LOGGED_ATTEMPTS);
+  const newest = [...d.attempts, attempt].slice(-MAX_LOGGED_ATTEMPTS);
+  return newest.map((one, index) => (index < newest.length - MAX_LOGGED_BODIES ? withoutBody(one) : one));
+}
+
+function withoutBody({ body: _body, ...attempt }: DeliveryAttempt): DeliveryAttempt {
+  return attempt;
 }
 
 /**

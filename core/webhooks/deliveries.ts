@@ -106,17 +106,17 @@ export async function deliveriesOf(
   return found.filter((delivery) => delivery !== null);
 }
 
-/** Removes the record of the delivery to the URL that the generation was created with. */
-export async function removeOwnDelivery(
-  context: Webhooks & Machine,
-  { appId, generationId }: Pick<Generation, 'appId' | 'generationId'>,
+/** Removes the records of the deliveries of a generation: they have its URL, and what its receivers answered. */
+export async function removeDeliveriesOf(
+  { deliveries }: Webhooks,
+  { generationId }: Pick<Generation, 'generationId'>,
 ): Promise<void> {
-  const deliveryId = deliveryIdOf(context, appId, generationId);
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const known = await context.deliveries.read(deliveryId);
-    if (known === null || (await context.deliveries.remove(deliveryId, known.version)) === 'applied') return;
+    const { items } = await deliveries.list({ of: 'generation', id: generationId }, { limit: 1_000 });
+    if (items.length === 0) return;
+    for (const { deliveryId, version } of items) await deliveries.remove(deliveryId, version);
   }
-  throw busy('The delivery is being changed by too many processes at the same time; try again.');
+  throw busy('The deliveries are being changed by too many processes at the same time; try again.');
 }
 
 /** How many deliveries one replay of a range examines. */
@@ -151,7 +151,8 @@ function matching(
   page: PageRequest,
 ): Promise<Page<Delivery>> {
   const wanted = {
-    endpointId,
+    of: 'endpoint' as const,
+    id: endpointId,
     ...(createdFrom === undefined ? {} : { createdFrom }),
     ...(createdBefore === undefined ? {} : { createdBefore }),
   };

@@ -17,6 +17,20 @@ export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 export const ATTEMPT_FAULTS = ['address', 'connection', 'timeout', 'answer'] as const;
 export type AttemptFault = (typeof ATTEMPT_FAULTS)[number];
 
+/** The body of an answer, as far as it is kept. */
+export interface AnswerBody {
+  /** How many bytes were read of it, at least 1 and at most 64 KiB. */
+  readonly bytes: number;
+  /**
+   * The first `KEPT_BODY_BYTES` bytes as text, without control characters other than tabs and ends of lines. Absent for
+   * binary content.
+   */
+  readonly text?: string;
+}
+
+/** How much of the body of an answer is kept. */
+export const KEPT_BODY_BYTES = 1_024;
+
 export interface DeliveryAttempt {
   readonly event: WebhookEvent;
   readonly startedAt: number;
@@ -25,6 +39,8 @@ export interface DeliveryAttempt {
   /** The status of the answer, if there was one. */
   readonly status?: number;
   readonly fault?: AttemptFault;
+  /** Absent where there was none, or it was not of the public internet. */
+  readonly body?: AnswerBody;
 }
 
 /** The time one process may send the message. */

@@ -292,8 +292,9 @@ function nextAfter(
 
 function endOf(outcome: SendOutcome): AttemptEnd {
   if ('fault' in outcome) return { result: 'failed', fault: outcome.fault };
-  const { status } = outcome;
-  return { result: status >= 200 && status < 300 ? 'delivered' : 'failed', status };
+  const { status, body } = outcome;
+  const result = status >= 200 && status < 300 ? 'delivered' : 'failed';
+  return { result, status, ...(body === undefined ? {} : { body }) };
 }
 
 function logGivenUp(

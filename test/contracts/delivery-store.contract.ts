@@ -1,10 +1,15 @@
-// Goal: every store of webhook deliveries keeps one record for each id, finds it when it is due, and lists an endpoint's
-// deliveries in the order of creation.
+// Goal: every store of webhook deliveries keeps one record for each id, finds it when it is due, and lists those of an
+// endpoint, App, account or generation in the order of creation.
 // Method: the checks shared by all stores of versioned records; lists in pages of any size compared with a plain array;
 // reads for calls that are over.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';
+import {
+  DELIVERY_LISTS,
+  type DeliveryList,
+  type DeliveryStore,
+  type ListedDeliveries,
+} from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
@@ -13,8 +18,17 @@ import { allPages, versionedRecords } from './versioned-records.js';
 import { forAll } from '../harness/for-all.js';
 
 const ENDPOINT = uuidAt(500);
+const OF_ENDPOINT: ListedDeliveries = { of: 'endpoint', id: ENDPOINT };
 
-function delivery(n: number, values: Partial<Delivery> = {}): Delivery {
+/** The field of a delivery that each list is of. */
+const FIELDS = {
+  endpoint: 'endpointId',
+  app: 'appId',
+  account: 'accountId',
+  generation: 'generationId',
+} as const satisfies Record<DeliveryList, keyof Delivery>;
+
+export function delivery(n: number, values: Partial<Delivery> = {}): Delivery {
   return {
     deliveryId: uuidAt(n),
     accountId: uuidAt(600),
@@ -51,35 +65,38 @@ export function deliveryStoreContract(subject: ContractSubject<DeliveryStore>): 
         await store().insert(delivery(1));
         return {
           read: (call) => store().read(uuidAt(1), call),
-          list: (call) => store().list({ endpointId: ENDPOINT }, { limit: 5 }, call),
+          list: (call) => store().list(OF_ENDPOINT, { limit: 5 }, call),
         };
       }));
   });
 }
 
 function lists(store: () => DeliveryStore): void {
-  it('is empty for an endpoint without messages, and for a malformed id', async () => {
+  it('is empty for an id without messages, and for a malformed one', async () => {
     await store().insert(delivery(1));
-    for (const endpointId of [uuidAt(501), 'x', ''])
-      expect(await store().list({ endpointId }, { limit: 10 }), endpointId).to.deep.equal({ items: [] });
+    for (const of of DELIVERY_LISTS)
+      for (const id of [uuidAt(501), 'x', ''])
+        expect(await store().list({ of, id }, { limit: 10 }), `${of} ${id}`).to.deep.equal({ items: [] });
   });
 
-  it('lists an endpoint, newest first and complete, in pages of any size, within bounds of time', async () => {
+  it('lists an endpoint, App, account or generation, newest first, in pages of any size, within bounds of time', async () => {
     await forAll(
       60,
       [
+        fc.constantFrom(...DELIVERY_LISTS),
         fc.array(fc.record({ at: fc.nat(6), ofOther: fc.boolean() }), { maxLength: 12 }),
         fc.option(fc.nat(7), { nil: undefined }),
         fc.option(fc.nat(7), { nil: undefined }),
         fc.integer({ min: 1, max: 5 }),
       ],
-      async (kept, createdFrom, createdBefore, limit) => {
+      async (of, kept, createdFrom, createdBefore, limit) => {
         const all = kept.map(({ at, ofOther }, n) =>
-          delivery(n, { createdAt: at, endpointId: ofOther ? uuidAt(501) : ENDPOINT }),
+          delivery(n, { createdAt: at, ...(ofOther ? { [FIELDS[of]]: uuidAt(501) } : {}) }),
         );
         for (const one of all) await store().insert(one);
         const wanted: ListedDeliveries = {
-          endpointId: ENDPOINT,
+          of,
+          id: delivery(0)[FIELDS[of]],
           ...(createdFrom === undefined ? {} : { createdFrom }),
           ...(createdBefore === undefined ? {} : { createdBefore }),
         };
@@ -94,14 +111,16 @@ function lists(store: () => DeliveryStore): void {
   it('shows each delivery as it is now', async () => {
     await store().insert(delivery(1));
     await store().replace(delivery(1, { version: 1, state: 'delivered' }), 0);
-    const { items } = await store().list({ endpointId: ENDPOINT }, { limit: 10 });
-    expect(items).to.deep.equal([delivery(1, { version: 1, state: 'delivered' })]);
+    for (const of of DELIVERY_LISTS) {
+      const { items } = await store().list({ of, id: delivery(1)[FIELDS[of]] }, { limit: 10 });
+      expect(items, of).to.deep.equal([delivery(1, { version: 1, state: 'delivered' })]);
+    }
   });
 }
 
 function expectedOf(all: readonly Delivery[], wanted: ListedDeliveries): readonly Delivery[] {
-  const { endpointId, createdFrom = 0, createdBefore = Number.POSITIVE_INFINITY } = wanted;
+  const { of, id, createdFrom = 0, createdBefore = Number.POSITIVE_INFINITY } = wanted;
   return all
-    .filter((one) => one.endpointId === endpointId && one.createdAt >= createdFrom && one.createdAt < createdBefore)
+    .filter((one) => one[FIELDS[of]] === id && one.createdAt >= createdFrom && one.createdAt < createdBefore)
     .toSorted((a, b) => b.createdAt - a.createdAt || (a.deliveryId < b.deliveryId ? 1 : -1));
 }

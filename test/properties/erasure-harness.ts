@@ -46,6 +46,7 @@ export function textsOf(name: string) {
     trace: of('trace'),
     output: of('output'),
     silentKey: of('silent-key'),
+    answer: of('answer'),
   };
 }
 
@@ -128,6 +129,7 @@ export async function fill(harness: StoreHarness, name: string): Promise<Filled>
     0,
   );
   harness.provider.newOutputs = () => [plainImage(64, 64, 'image/png', texts.output)];
+  harness.receiver.receive = () => ({ status: 200, body: { bytes: texts.answer.length, text: texts.answer } });
   const used = await sendUpload(harness, caller, texts);
   const filled = { caller, texts, personId: person.personId };
   await create(harness, filled, texts.trace, [used]);
@@ -206,6 +208,7 @@ export const OF_THE_TRACE: readonly (keyof Texts)[] = [
   'upload',
   'trace',
   'output',
+  'answer',
 ];
 
 /** A generation of this account that runs until it is cancelled. */

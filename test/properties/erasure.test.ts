@@ -99,6 +99,7 @@ function onEveryStore(open: () => Open): void {
         },
       };
       harness.provider.newOutputs = () => [plainImage(64, 64, 'image/png', 'another output')];
+      harness.receiver.receive = () => ({ status: 204 });
       const kept = await create(harness, later, 'another-trace');
       await harness.clock.advance(MINUTE_MS);
       const stored = [...(await found(harness, mine.texts)).keys()];

@@ -22,6 +22,7 @@ import { ManualClock, settled } from '../fixtures/clocks.js';
 import { intercepted, type Interceptor, type PortCall } from '../fixtures/intercepted.js';
 import { memoryStores, SeededIds, type Stores } from '../fixtures/memory-stores.js';
 import { catalogOf, imageModel } from '../fixtures/models.js';
+import { ReceivingSender } from '../fixtures/receiving-sender.js';
 import { oneProvider, ScriptedProvider } from '../fixtures/scripted-provider.js';
 import { openDarkroom, throughStores } from '../harness/darkroom.js';
 import { freshBucket } from '../servers/fresh-places.js';
@@ -141,6 +142,7 @@ export class StoreHarness {
   private underWay = 0;
   readonly clock = new ManualClock(undefined, () => this.rest());
   readonly provider = new ScriptedProvider();
+  readonly receiver = new ReceivingSender();
   readonly ids = new SeededIds();
   /** Everything that was logged, as text. */
   readonly logged: string[] = [];
@@ -167,6 +169,7 @@ export class StoreHarness {
         ...this.opened.stores,
         wakeUps: this.opened.wakeUps(this.clock, counted),
         providers: oneProvider(this.provider),
+        webhookSender: this.receiver,
         catalog: catalogOf(() => MODELS),
         clock: this.clock,
         ids: this.ids,

@@ -91,8 +91,18 @@ const ATTEMPT_SCHEMA = record(
       description:
         'Why there was no answer. address: it must not be called. answer: what came is not HTTP, or too large.',
     },
+    body: {
+      type: 'string',
+      description:
+        'The first 1,024 bytes of the body of the answer as text, without control characters. Absent for an empty or binary body, for one from an address that is not public, and once ten later attempts were made.',
+    },
+    body_bytes: {
+      type: 'integer',
+      minimum: 1,
+      description: 'How long the body was, as far as it was read, which is 65,536 bytes at most. It may be binary.',
+    },
   },
-  ['status', 'fault'],
+  ['status', 'fault', 'body', 'body_bytes'],
 );
 
 export const DELIVERY_SCHEMA = record(
@@ -166,8 +176,17 @@ export function renderDelivery(delivery: Delivery): object {
   };
 }
 
-function renderAttempt({ event, startedAt, durationMs, result, status, fault }: DeliveryAttempt): object {
-  return { event, started_at: timestamp(startedAt), duration_ms: durationMs, result, status, fault };
+function renderAttempt({ event, startedAt, durationMs, result, status, fault, body }: DeliveryAttempt): object {
+  return {
+    event,
+    started_at: timestamp(startedAt),
+    duration_ms: durationMs,
+    result,
+    status,
+    fault,
+    body: body?.text,
+    body_bytes: body?.bytes,
+  };
 }
 
 function optional(at: number | undefined): string | undefined {

@@ -4,17 +4,18 @@ import { type Cancellation, throwIfAborted } from '../../../core/cancellation.js
 import type { Erasure } from '../../../core/erasure/erasure.js';
 import type { Fingerprint, ProcessLease } from '../../../core/idempotency/fingerprint.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
-import type {
-  DayRange,
-  DeliveryStore,
-  ErasureStore,
-  FingerprintStore,
-  Insertion,
-  ListedDeliveries,
-  TracePage,
-  UploadStore,
-  UsageChange,
-  UsageStore,
+import {
+  type DayRange,
+  DELIVERY_LISTS,
+  type DeliveryStore,
+  type ErasureStore,
+  type FingerprintStore,
+  type Insertion,
+  type ListedDeliveries,
+  type TracePage,
+  type UploadStore,
+  type UsageChange,
+  type UsageStore,
 } from '../../../core/ports/stores.js';
 import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../../../core/uploads/upload.js';
 import {
@@ -173,11 +174,11 @@ function removeExpired(kept: Map<string, { readonly removeAt: number }>, now: nu
 /** Webhook deliveries in this process's memory; gone when the process ends. */
 export class MemoryDeliveryStore implements DeliveryStore {
   private readonly records = new VersionedRecords<Delivery>(({ deliveryId }) => deliveryId);
-  private readonly byEndpoint = new Map<string, OrderedList<CreatedPlace>>();
+  private readonly lists = new Map<string, OrderedList<CreatedPlace>>();
 
   async insert(delivery: Delivery): Promise<Insertion<Delivery>> {
     const insertion = this.records.insert(delivery);
-    if (insertion.inserted) listNamed(this.byEndpoint, delivery.endpointId, comparePlaces).insert(placeOf(delivery));
+    if (insertion.inserted) for (const list of this.listsOf(delivery)) list.insert(placeOf(delivery));
     return insertion;
   }
 
@@ -193,8 +194,7 @@ export class MemoryDeliveryStore implements DeliveryStore {
   async remove(deliveryId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const before = this.records.read(deliveryId);
     const outcome = this.records.remove(deliveryId, expectedVersion);
-    if (before !== null && outcome === 'applied')
-      listNamed(this.byEndpoint, before.endpointId, comparePlaces).remove(placeOf(before));
+    if (before !== null && outcome === 'applied') for (const list of this.listsOf(before)) list.remove(placeOf(before));
     return outcome;
   }
 
@@ -203,13 +203,13 @@ export class MemoryDeliveryStore implements DeliveryStore {
   }
 
   async list(
-    { endpointId, createdFrom = 0, createdBefore }: ListedDeliveries,
+    { of, id: listed, createdFrom = 0, createdBefore }: ListedDeliveries,
     page: PageRequest,
     call?: Cancellation,
   ): Promise<Page<Delivery>> {
     throwIfAborted(call);
     const limit = checkedLimit(page.limit) + 1;
-    const places = this.byEndpoint.get(endpointId);
+    const places = this.lists.get(`${of} ${listed}`);
     const found = places === undefined ? [] : behind(places, placeBefore(page.cursor, createdBefore), limit);
     const wanted = found.filter(({ createdAt }) => createdAt >= createdFrom);
     return pageOf(
@@ -217,6 +217,11 @@ export class MemoryDeliveryStore implements DeliveryStore {
       page,
       (delivery) => cursorAt(placeOf(delivery)),
     );
+  }
+
+  private listsOf({ endpointId, appId, accountId, generationId }: Delivery): readonly OrderedList<CreatedPlace>[] {
+    const ids = { endpoint: endpointId, app: appId, account: accountId, generation: generationId };
+    return DELIVERY_LISTS.map((of) => listNamed(this.lists, `${of} ${ids[of]}`, comparePlaces));
   }
 }
 

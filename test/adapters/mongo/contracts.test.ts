@@ -9,6 +9,7 @@ import { AppWatch, GenerationWatch } from '../../../core/generation/watch.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
 import { databaseContract } from '../../contracts/database.contract.js';
+import { delivery } from '../../contracts/delivery-store.contract.js';
 import {
   type ChangesPlace,
   generationChangesContract,
@@ -91,6 +92,26 @@ onMongo('Generations that have not ended', (place) => {
       { ...counted, state: 'running' },
     ]);
     expect(await migrateMongo(place().options)).to.deep.equal([]);
+  });
+});
+
+// Goal: the deliveries of an earlier release are listed by account too.
+// Method: documents without the fields of this release are migrated.
+
+onMongo('Deliveries', (place) => {
+  it('are listed by account after a migration of what an earlier release wrote', async () => {
+    const stores = await place().open();
+    const connection = await MongoConnection.open(place().options);
+    try {
+      await stores.deliveries.insert(delivery(1));
+      await connection.db.collection('deliveries').updateMany({}, { $unset: { account: '', app: '', generation: '' } });
+      const list = () => stores.deliveries.list({ of: 'account', id: delivery(1).accountId }, { limit: 5 });
+      expect(await list()).to.deep.equal({ items: [] });
+      expect(await migrateMongo(place().options)).to.deep.equal(['Filled in what 1 delivery is listed by.']);
+      expect(await list()).to.deep.equal({ items: [delivery(1)] });
+    } finally {
+      await connection.close();
+    }
   });
 });
 

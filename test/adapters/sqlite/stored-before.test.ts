@@ -9,7 +9,9 @@ import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { defineFunctions, MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import { APP_LISTS, COUNT_OPEN } from '../../../adapters/sqlite/sqlite-generation-store.js';
+import { DELIVERY_LISTS } from '../../../core/ports/stores.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
+import { delivery } from '../../contracts/delivery-store.contract.js';
 import { aClaim, aFingerprint, aGeneration, anUpload, aProcessLease, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
 
@@ -18,6 +20,8 @@ const BEFORE_SUMS = 3;
 const BEFORE_APPS = 16;
 /** The schema before generations that have not ended were counted. */
 const BEFORE_COUNTS = 18;
+/** The schema before deliveries were listed by account, App and generation. */
+const BEFORE_DELIVERY_LISTS = MIGRATIONS.findIndex((sql) => sql.includes('deliveries_by_account'));
 
 describe('a data folder of an earlier release', () => {
   let folder: string;
@@ -228,6 +232,28 @@ describe('a data folder of an earlier release', () => {
       'SEARCH generations USING INDEX generations_open (open_at>?)',
     );
     database.close();
+  });
+
+  it('lists its deliveries by account, App and generation', async () => {
+    const file = join(folder, 'darkroom.db');
+    const before = openDatabase(file);
+    defineFunctions(before);
+    for (const migration of MIGRATIONS.slice(0, BEFORE_DELIVERY_LISTS)) before.exec(migration);
+    before.exec(`PRAGMA user_version = ${BEFORE_DELIVERY_LISTS}`);
+    const stored = delivery(1);
+    const { deliveryId, version, dueAt, createdAt, endpointId, accountId, appId, generationId } = stored;
+    before
+      .prepare(
+        `INSERT INTO deliveries (id, version, attention_at, doc, endpoint, created_at)
+        VALUES (unhex(?, '-'), ?, ?, ?, unhex(?, '-'), ?)`,
+      )
+      .run(deliveryId, version, dueAt, JSON.stringify(stored), endpointId, createdAt);
+    before.close();
+    const stores = await openSqlite({ folder, role: 'server' });
+    const ids = { endpoint: endpointId, account: accountId, app: appId, generation: generationId };
+    for (const of of DELIVERY_LISTS)
+      expect(await stores.deliveries.list({ of, id: ids[of] }, { limit: 5 }), of).to.deep.equal({ items: [stored] });
+    await stores.close();
   });
 
   it('lists an App from an index in its order, by each field', async () => {

@@ -93,6 +93,36 @@ describe('the webhook sender', () => {
     }
   });
 
+  it('keeps the first KiB of the body of an answer as text, and how long the body was', async () => {
+    const shown = { mayShow: () => true };
+    const bodies: readonly (readonly [sent: string | Buffer, kept: object | undefined])[] = [
+      ['', undefined],
+      ['{"ok":true}\r\n', { bytes: 13, text: '{"ok":true}\n' }],
+      [`${'é'.repeat(511)}x✗${'y'.repeat(2_000)}`, { bytes: 3_026, text: `${'é'.repeat(511)}x` }],
+      [Buffer.from('caf\xe9 is closed today', 'latin1'), { bytes: 20, text: 'caf\uFFFD is closed today' }],
+      [
+        '\u001b[31mred\u0007 and \u202Ebackwards, and long enough',
+        { bytes: 43, text: '[31mred and backwards, and long enough' },
+      ],
+      [Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), { bytes: 16 }],
+      [Buffer.alloc(10_000_000, 'z'), { bytes: 65_536, text: 'z'.repeat(1_024) }],
+    ];
+    for (const [sent, body] of bodies) {
+      const url = await serving((_, __, res) => res.writeHead(500).end(sent));
+      const { body: kept, ...rest } = (await sendTo(url, shown)) as Extract<SendOutcome, { status: number }>;
+      expect([rest, kept], String(sent).slice(0, 40)).to.deep.equal([{ status: 500 }, body]);
+    }
+  });
+
+  it('keeps nothing of the body of an answer from an address that is not public, listed or not', async () => {
+    const url = await serving((_, __, res) => res.writeHead(500).end('the secrets of the operator'));
+    for (const allow of [['127.0.0.1'], ['127.0.0.0/8']])
+      expect(await sendTo(url, { allow })).to.deep.equal({ status: 500 });
+    const asked: string[] = [];
+    await sendTo(url, { mayShow: (address) => asked.push(address) > 9 });
+    expect(asked).to.deep.equal(['127.0.0.1']);
+  });
+
   it('follows no redirect', async () => {
     const asked: string[] = [];
     const target = await serving((req, _, res) => {

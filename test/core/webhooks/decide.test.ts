@@ -5,6 +5,8 @@ import {
   decideDelivery,
   type DeliveryCommand,
   MAX_ATTEMPTS,
+  MAX_LOGGED_ATTEMPTS,
+  MAX_LOGGED_BODIES,
   retryDelayMs,
 } from '../../../core/webhooks/decide.js';
 import { type Delivery, DELIVERY_TRANSITIONS, isOpen } from '../../../core/webhooks/delivery.js';
@@ -50,7 +52,7 @@ const anyCommand: fc.Arbitrary<DeliveryCommand> = fc.oneof(
     token: fc.constantFrom('a', 'b'),
     end: fc.constantFrom(
       { result: 'delivered' as const, status: 200 },
-      { result: 'failed' as const, status: 500 },
+      { result: 'failed' as const, status: 500, body: { bytes: 4, text: 'busy' } },
       { result: 'unknown' as const },
     ),
     afterFailure: fc.constantFrom({ retryMs: 5_000 }, 'exhausted' as const, 'disabled' as const),
@@ -59,6 +61,31 @@ const anyCommand: fc.Arbitrary<DeliveryCommand> = fc.oneof(
 );
 
 describe('decideDelivery', () => {
+  it('keeps the bodies of the newest ten answers', () => {
+    let delivery = newDelivery('generation.failed');
+    for (let n = 0; n < 25; n += 1) {
+      const now = START + n;
+      const commands: readonly DeliveryCommand[] = [
+        { event: 'replay' },
+        { event: 'begin', token: 'a', leaseMs: LEASE_MS },
+        {
+          event: 'end-attempt',
+          token: 'a',
+          end: { result: 'failed', status: 500, body: { bytes: 2, text: `${n}` } },
+          afterFailure: 'exhausted',
+        },
+      ];
+      for (const command of commands) {
+        const decision = decideDelivery(delivery, command, now);
+        if ('next' in decision) delivery = decision.next;
+      }
+    }
+    expect(delivery.attempts.map(({ body }) => body?.text)).to.deep.equal([
+      ...Array.from({ length: 10 }, () => undefined),
+      ...Array.from({ length: 10 }, (_, n) => `${n + 15}`),
+    ]);
+  });
+
   it('keeps order, exclusive sending and the table of states through any commands', () => {
     forAllSync(
       100,
@@ -79,7 +106,8 @@ describe('decideDelivery', () => {
           expect(next.version).to.equal(delivery.version + 1);
           expect(DELIVERY_TRANSITIONS[delivery.state][step.command.event]).to.include(next.state);
           expect(isLater(delivery.event, next.event), 'an older event after a newer one').to.equal(false);
-          expect(next.attempts.length).to.be.at.most(20);
+          expect(next.attempts.length).to.be.at.most(MAX_LOGGED_ATTEMPTS);
+          expect(next.attempts.filter(({ body }) => body !== undefined).length).to.be.at.most(MAX_LOGGED_BODIES);
           expect(isOpen(next)).to.equal(next.nextAttemptAt !== undefined);
           if (step.command.event === 'begin') {
             expect(sending === undefined || sending.until <= now, 'two send at once').to.equal(true);

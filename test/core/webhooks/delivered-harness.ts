@@ -33,7 +33,7 @@ export class DeliveredHarness {
   }
 
   async deliveries(endpointId: string): Promise<readonly Delivery[]> {
-    return (await this.core.ports.deliveries.list({ endpointId }, { limit: 100 })).items;
+    return (await this.core.ports.deliveries.list({ of: 'endpoint', id: endpointId }, { limit: 100 })).items;
   }
 
   /** The endpoint's only delivery. */

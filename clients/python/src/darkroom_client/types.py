@@ -667,6 +667,14 @@ class WebhookAttempt(TypedDict):
     """
     Why there was no answer. address: it must not be called. answer: what came is not HTTP, or too large.
     """
+    body: NotRequired[str]
+    """
+    The first 1,024 bytes of the body of the answer as text, without control characters. Absent for an empty or binary body, for one from an address that is not public, and once ten later attempts were made.
+    """
+    body_bytes: NotRequired[int]
+    """
+    How long the body was, as far as it was read, which is 65,536 bytes at most. It may be binary.
+    """
 
 
 class WebhookDelivery(TypedDict):
@@ -841,4 +849,4 @@ class ListWebhookDeliveriesQuery(TypedDict):
     Those created before this time.
     """
 
-# Of schemas with the SHA-256 a9730ddac3c1a13e981d25f735774089f95ed4d8e252ce4b2714644463b6f915.
+# Of schemas with the SHA-256 91fc460bf4fee8fb55bb046b92653c2c10e99e1abb536010849a9d867ef20aed.
