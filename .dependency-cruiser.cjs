@@ -23,7 +23,7 @@ const PORTS = '^core/ports/';
 const STATE = `^core/(${[
   '(context|memory-budget|waiting)',
   'credits/account-writer',
-  'generation/(lasting-calls|queue-positions|stepwise-acceptances|uncharged-sums|wake|watch)',
+  'generation/(lasting-calls|queue-positions|stepwise-acceptances|thumbnail-flights|uncharged-sums|wake|watch)',
   'idempotency/(process-leases|silent-retries)',
   'providers/(provider-gates|provider-shares)',
 ].join('|')})\\.ts$`;

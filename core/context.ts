@@ -3,6 +3,7 @@ import type { Cancellation } from './cancellation.js';
 import { AccountWriter, SETTLE_WAIT_MS } from './credits/account-writer.js';
 import { LastingCalls } from './generation/lasting-calls.js';
 import { QueuePositions } from './generation/queue-positions.js';
+import { ThumbnailFlights } from './generation/thumbnail-flights.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
 import { LocalRuns } from './generation/wake.js';
 import { AppWatch, GenerationWatch, watchedAcceptances, watchedGenerations } from './generation/watch.js';
@@ -39,10 +40,13 @@ export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprin
 }
 
 /** Uploads and outputs: their bytes, and what is needed to inspect, change, clean and sign them. */
-export type Files = Pick<
+export interface Files extends Pick<
   Ports,
   'uploads' | 'objects' | 'mediaProbe' | 'mediaCleaner' | 'outputSigner' | 'previews' | 'masks'
->;
+> {
+  /** The thumbnails that this process is making. */
+  readonly thumbnailFlights: ThumbnailFlights;
+}
 
 /** API keys, people, their sessions and grants. */
 export type Identity = Pick<Ports, 'credentials' | 'people' | 'artefacts' | 'passwords' | 'passkeys'>;
@@ -105,6 +109,7 @@ export function createContext(
     boot,
     accountWriter: new AccountWriter({ ...ports, acceptances }, settleWaitMs),
     unchargedSums: new UnchargedSums(ports),
+    thumbnailFlights: new ThumbnailFlights(),
     generationWatch,
     appWatch,
     lastingCalls: new LastingCalls(),

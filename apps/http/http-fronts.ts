@@ -22,6 +22,7 @@ import { oauth } from './oauth/oauth-front.js';
 import { BrowserSessions, SignInRates } from './pages/browser-sessions.js';
 import { pageAssets } from './pages/page.js';
 import { signIn } from './sign-in/sign-in-front.js';
+import { thumbnails } from './thumbnails/thumbnails.js';
 
 /** The limits in the section `rest`: those of the HTTP host, and the request rates of a credential. */
 export type RestLimits = HttpLimits & CredentialLimits;
@@ -104,6 +105,7 @@ export function provideHttp(
   provide('startPage', ['publicUrl'], ({ publicUrl }) => startPage(hasSignIn ? CONSOLE_PATH : '/docs', publicUrl));
   if (hasSignIn) providePeople(provide, { ...people, bodyTimeoutMs, hasOpenAi, hasMcp: mcpOptions !== undefined });
   if (gate !== undefined) provide('signedObjects', [], () => signedObjects(gate));
+  provide('thumbnails', ['context'], (parts) => thumbnails(parts));
   provide('probes', ['readiness'], ({ readiness }) => probes(readiness));
   const fronts = HTTP_FRONTS.filter(isBound);
   provide('http', ['context', 'logger', ...fronts], ({ context: { ids, clock }, logger, ...bound }) => {

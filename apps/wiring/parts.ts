@@ -23,6 +23,7 @@ export const HTTP_FRONTS = [
   'consolePages',
   'oauth',
   'signedObjects',
+  'thumbnails',
   'probes',
 ] as const;
 

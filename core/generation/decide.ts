@@ -15,6 +15,7 @@ import {
   runEndsAt,
   submissionsMadeOf,
   type TaskError,
+  type ThumbnailSide,
 } from './generation.js';
 
 /** Bytes counted for a generation without content: about the size of its record, its key and its ledger entries. */
@@ -155,6 +156,13 @@ export type GenerationCommand =
   /** Nothing was charged, and the request is no longer kept. */
   | ({ readonly event: 'content-removed' } & Retention)
   | ({ readonly event: 'outputs-removed' } & Retention)
+  /** A thumbnail of an output is about to be stored. */
+  | {
+      readonly event: 'thumbnail-made';
+      readonly mediaId: string;
+      readonly sidePx: ThumbnailSide;
+      readonly byteSize: number;
+    }
   | { readonly event: 'late-report'; readonly state: string }
   /** Its client wants it gone. */
   | { readonly event: 'delete' };
@@ -303,9 +311,10 @@ export const TRANSITIONS: {
     'stop': 'cancelled',
     'postpone': 'running',
   },
-  succeeded: bookkeeping('succeeded'),
+  succeeded: { ...bookkeeping('succeeded'), 'thumbnail-made': 'succeeded' },
   failed: bookkeeping('failed'),
-  cancelled: bookkeeping('cancelled'),
+  // With what the provider delivered before it stopped.
+  cancelled: { ...bookkeeping('cancelled'), 'thumbnail-made': 'cancelled' },
 };
 
 function bookkeeping<S extends GenerationStatus>(status: S) {
@@ -406,7 +415,9 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 'content-removed':
       return removeContent(g, command, at);
     case 'outputs-removed':
-      return { next: untilNextRemoval({ ...g, outputsRemovedAt: at }, command) };
+      return { next: untilNextRemoval({ ...g, outputs: withoutThumbnails(g), outputsRemovedAt: at }, command) };
+    case 'thumbnail-made':
+      return addThumbnail(g, command);
     case 'late-report':
       return g.lateReport ? { refused: 'NOTHING_TO_DO' } : { next: { ...g, lateReport: { state: command.state, at } } };
     case 'delete':
@@ -496,6 +507,21 @@ function removeContent(g: Generation, command: Of<'content-removed'>, at: number
   if (g.contentRemovedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined || !hasUnchargedContent(g)) return { refused: 'NOT_ALLOWED' };
   return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
+}
+
+/** Nothing is stored beside an output that is gone. */
+function addThumbnail(g: Generation, { mediaId, sidePx, byteSize }: Of<'thumbnail-made'>): GenerationDecision {
+  const of = g.outputs.find((output) => output.mediaId === mediaId);
+  if (of === undefined || g.deletedAt !== undefined || g.outputsRemovedAt !== undefined)
+    return { refused: 'NOT_ALLOWED' };
+  if (of.thumbnailBytes?.[sidePx] === byteSize) return { refused: 'NOTHING_TO_DO' };
+  const made = { ...of, thumbnailBytes: { ...of.thumbnailBytes, [sidePx]: byteSize } };
+  return { next: { ...g, outputs: g.outputs.map((output) => (output === of ? made : output)) } };
+}
+
+function withoutThumbnails({ outputs }: Generation): Generation['outputs'] {
+  if (!outputs.some(({ thumbnailBytes }) => thumbnailBytes !== undefined)) return outputs;
+  return outputs.map(({ thumbnailBytes: _thumbnailBytes, ...output }) => output);
 }
 
 /** Marks the generation as deleted. One that is not settled is refused, because its charge is still due. */

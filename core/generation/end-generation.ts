@@ -7,6 +7,7 @@ import { retentionOf } from './decide.js';
 import { type Generation, isTerminal, outputCountOf, type Tombstone } from './generation.js';
 import { findGeneration, findOwn } from './read-generations.js';
 import { outputKey } from './run/collect-outputs.js';
+import { thumbnailKeysOf } from './thumbnails.js';
 import {
   type Changed,
   changedTooOften,
@@ -121,17 +122,26 @@ async function cancelOpen(
 export type Written = NonNullable<Tombstone['written']>;
 
 export function writtenBy(g: Generation): Written {
-  return { fence: g.fence, outputs: outputCountOf(g) };
+  const hasThumbnails = g.outputs.some(({ thumbnailBytes }) => thumbnailBytes !== undefined);
+  return { fence: g.fence, outputs: outputCountOf(g), ...(hasThumbnails ? { hasThumbnails } : {}) };
 }
 
-/** Every key a worker may have written to, whether or not it became an output: fences and outputs are both bounded. */
+/**
+ * Every key a worker may have written to, whether or not it became an output, and every thumbnail: fences and outputs are both
+ * bounded.
+ */
 export async function removeOutputs(
   { objects }: Files,
   generationId: string,
-  { fence: last, outputs }: Written,
+  { fence: last, outputs, hasThumbnails }: Written,
 ): Promise<void> {
-  for (let fence = 1; fence <= last; fence += 1)
-    for (let index = 0; index < outputs; index += 1) await objects.remove(outputKey(generationId, fence, index));
+  for (let fence = 1; fence <= last; fence += 1) {
+    for (let index = 0; index < outputs; index += 1) {
+      const key = outputKey(generationId, fence, index);
+      await objects.remove(key);
+      if (hasThumbnails === true) await Promise.all(thumbnailKeysOf(key).map((one) => objects.remove(one)));
+    }
+  }
 }
 
 /**

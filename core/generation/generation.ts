@@ -94,6 +94,10 @@ export interface Reference {
   readonly isMasked?: true;
 }
 
+/** The longer side of a thumbnail, in pixels; one of a smaller output is as large as the output. */
+export const THUMBNAIL_SIDES_PX = [320, 640, 1280] as const;
+export type ThumbnailSide = (typeof THUMBNAIL_SIDES_PX)[number];
+
 /** One delivered result, in our own object store and checked. */
 export interface Output {
   readonly mediaId: string;
@@ -111,6 +115,11 @@ export interface Output {
    * written.
    */
   readonly mark?: AiMark;
+  /**
+   * The sizes in bytes of its thumbnails, by their longer side. Recorded before the thumbnail is stored, so that no object is
+   * unknown to the record; one that is missing is made again.
+   */
+  readonly thumbnailBytes?: Readonly<Partial<Record<ThumbnailSide, number>>>;
 }
 
 /** The time one worker may act on a generation. Every write of its holder carries `fence`. */
@@ -283,10 +292,10 @@ export interface Tombstone {
   readonly version: number;
   readonly createdAt: number;
   /**
-   * For a deleted generation: the last fence under which workers may have written outputs, and how many. Outputs
-   * written after the deletion are removed when the tombstone first becomes due.
+   * For a deleted generation: the last fence under which workers may have written outputs, how many, and whether it had
+   * thumbnails. What was written after the deletion is removed when the tombstone first becomes due.
    */
-  readonly written?: { readonly fence: number; readonly outputs: number };
+  readonly written?: { readonly fence: number; readonly outputs: number; readonly hasThumbnails?: true };
   readonly dueAt: number;
 }
 

@@ -103,6 +103,17 @@ export interface Preview {
   readonly bytes: Uint8Array;
 }
 
+export interface Thumbnail {
+  readonly mediaType: 'image/webp';
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * `busy`: too many others wait. `too-large`: decoding the file would take too much memory or time. `unreadable`: its bytes are
+ * no PNG, JPEG or WebP picture, or a damaged one.
+ */
+export type ThumbnailRefusal = 'busy' | 'too-large' | 'unreadable';
+
 /** Makes small pictures of large ones. */
 export interface Previews {
   /**
@@ -117,6 +128,18 @@ export interface Previews {
     limits: { readonly sourceBytes: number; readonly maxBytes: number; readonly mark?: AiMark },
     waits?: Waits,
   ): Promise<Preview | null>;
+
+  /**
+   * A WebP picture whose longer side has `sidePx` pixels, or as many as the file's if that has fewer. It
+   * is upright as browsers show it, in sRGB, keeps transparency, and has no metadata but the mark if there is one; of an
+   * animation the first frame. The file is opened when its turn has come. It waits while other work has the memory that it
+   * needs, and throws `CallOver` when the call is over by then. A failure of `read` is passed on.
+   */
+  thumbnail(
+    file: ProbedFile,
+    form: { readonly sidePx: number; readonly mark?: AiMark },
+    waits?: Waits,
+  ): Promise<Thumbnail | ThumbnailRefusal>;
 }
 
 /** The bytes of a picture, to be read any number of times from the beginning. */

@@ -209,7 +209,8 @@ async function retireGeneration(context: Work & Files & Webhooks & Machine, g: G
   }
   if (mayHaveOutputs(g) && now >= outputsExpireAt) {
     await removeOutputs(context, g.generationId, writtenBy(g));
-    await changeGeneration(context, g, { event: 'outputs-removed', ...retention });
+    // Onto this version alone: a thumbnail that was recorded meanwhile is removed by the next pass.
+    await changeOnce(context, g, { event: 'outputs-removed', ...retention });
     return;
   }
   if (now < taskExpiresAt) {

@@ -85,6 +85,7 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
     status,
     completedAt: 1_500,
     ...(event === 'content-removed' || event === 'delete' ? { settledAt: 1_600 } : {}),
+    ...(event === 'thumbnail-made' && status === 'cancelled' ? { outputs: outputs(1) } : {}),
   };
   if (status === 'failed') return queued({ ...ended, error: taskError('INTERNAL_ERROR') });
   return queued(
@@ -119,6 +120,7 @@ export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand 
     'settle': { event: 'settle', ...RETENTION },
     'content-removed': { event: 'content-removed', ...RETENTION },
     'outputs-removed': { event: 'outputs-removed', ...RETENTION },
+    'thumbnail-made': { event: 'thumbnail-made', mediaId: 'm0', sidePx: 320, byteSize: 900 },
     'late-report': { event: 'late-report', state: 'succeeded' },
     'delete': { event: 'delete' },
   };

@@ -152,7 +152,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
 
 /** A write by no process, of a generation that has not started or has ended. */
 const REWRITTEN: Readonly<Record<string, { readonly says: string; readonly isOver?: true } & Partial<Generation>>> = {
-  '7: finds an ended generation that changes': { says: 'postpone changed outputs', isOver: true, outputs: [] },
+  '7: finds an ended generation that changes': { says: 'changed outputs', isOver: true, outputs: [] },
   '7: finds a step that is in no table': { says: 'from queued to succeeded', status: 'succeeded' },
   '7: finds a late report that moves credits': {
     says: 'late-report changed chargedCredits',

@@ -29,6 +29,8 @@ export const ALLOWED: ReadonlySet<string> = new Set([
       (event) => `${ended} ${event} ${ended}`,
     ),
   ),
+  'succeeded thumbnail-made succeeded',
+  'cancelled thumbnail-made cancelled',
 ]);
 
 const ENDING = ['status', 'completedAt', 'updatedAt', 'lease', 'retryAt', 'unchargedBytes'];
@@ -57,6 +59,7 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'settle': ['settledAt'],
   'content-removed': ['prompt', 'negativePrompt', 'parameters', 'references', 'unchargedBytes', 'contentRemovedAt'],
   'outputs-removed': ['outputsRemovedAt'],
+  'thumbnail-made': [],
   'late-report': ['lateReport'],
   'delete': ['prompt', 'negativePrompt', 'parameters', 'references', 'unchargedBytes', 'deletedAt'],
 };
@@ -99,7 +102,17 @@ function classifyBookkeeping(before: Generation, next: Generation): string {
   if (before.deletedAt !== next.deletedAt) return 'delete';
   if (before.contentRemovedAt !== next.contentRemovedAt) return 'content-removed';
   if (before.outputsRemovedAt !== next.outputsRemovedAt) return 'outputs-removed';
+  if (thumbnailsOf(before) !== thumbnailsOf(next)) return 'thumbnail-made';
   return before.lateReport?.at === next.lateReport?.at ? 'postpone' : 'late-report';
+}
+
+function thumbnailsOf({ outputs }: Generation): string {
+  return JSON.stringify(outputs.map(({ thumbnailBytes }) => thumbnailBytes ?? null));
+}
+
+/** Outputs never change; only the sizes of their thumbnails are recorded, and removed with the outputs. */
+function withoutThumbnails(g: Generation): Generation {
+  return { ...g, outputs: g.outputs.map(({ thumbnailBytes: _thumbnailBytes, ...output }) => output) };
 }
 
 function classifyStep(before: Generation, next: Generation): string {
@@ -132,7 +145,7 @@ export function faultOf(before: Generation, event: string, next: Generation): st
   if (!ALLOWED.has(`${before.status} ${event} ${next.status}`))
     return `there is no ${event} from ${before.status} to ${next.status}`;
   const may = MAY_CHANGE[event] ?? [];
-  const more = changedMembers(before, next).filter(
+  const more = changedMembers(withoutThumbnails(before), withoutThumbnails(next)).filter(
     (name) => name !== 'version' && name !== 'dueAt' && !may.includes(name),
   );
   return more.length === 0

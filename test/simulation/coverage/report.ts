@@ -5,11 +5,13 @@ import type { Result } from '../play-seeds.js';
 import { type Branch, branchesOf, type Tally } from './branches.js';
 import { unexpected, UNREACHED_ROWS } from './unreached.js';
 
-/** Transitions that a run need not take. No simulated model succeeds without a charge. */
+/** Transitions that a run need not take. No simulated model succeeds without a charge, and no client requests thumbnails. */
 const UNCOUNTED = [
   'running submit-again running',
   'running submission-ended running',
   'succeeded content-removed succeeded',
+  'succeeded thumbnail-made succeeded',
+  'cancelled thumbnail-made cancelled',
 ];
 const STEPS = [...ALLOWED].filter((step) => !UNCOUNTED.includes(step));
 

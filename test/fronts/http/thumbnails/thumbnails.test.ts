@@ -1,0 +1,243 @@
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { SCOPES } from '../../../../core/access/credential.js';
+import { StoreUnavailable } from '../../../../core/errors.js';
+import { createGeneration } from '../../../../core/generation/create-generation.js';
+import { deleteGeneration } from '../../../../core/generation/end-generation.js';
+import { type Generation, THUMBNAIL_SIDES_PX, type ThumbnailSide } from '../../../../core/generation/generation.js';
+import { thumbnailSize, thumbnailsOf } from '../../../../core/generation/thumbnails.js';
+import type { Previews } from '../../../../core/ports/media.js';
+import { SharpPreviews } from '../../../../adapters/media/sharp-previews.js';
+import { until } from '../../../fixtures/clocks.js';
+import { image } from '../../../fixtures/images.js';
+import { newOwner } from '../../../fixtures/memory-stores.js';
+import { CannedProvider, oneProvider } from '../../../fixtures/scripted-provider.js';
+import { keptLog, type KeptLog } from '../../../harness/kept-log.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
+import { type RunningServer, serve } from '../host/rest-client.js';
+
+// Goal: the signed address of a thumbnail gives a small picture to whoever has it until its day is over, and to nobody else, nor
+// once the output is gone; a picture is decoded once for each size, and one that cannot be decoded only once.
+// Method: addresses made by core for a generation of a service in this process, used, altered and used too late; a count of
+// decodings and of reads; the log of the server, searched for signatures.
+
+const DAY_MS = 86_400_000;
+
+describe('the signed address of a thumbnail', () => {
+  let harness: ServiceHarness;
+  let running: RunningServer;
+  let log: KeptLog;
+  let generation: Generation;
+  let decoded: number;
+  /** Replaces the previews for one test. */
+  let thumbnail: Previews['thumbnail'];
+
+  const caller = (owner: { readonly accountId: string; readonly appId: string }) => ({
+    ...owner,
+    credentialId: 'x',
+    scopes: SCOPES,
+  });
+
+  beforeEach(async () => {
+    const previews = new SharpPreviews();
+    decoded = 0;
+    thumbnail = previews.thumbnail.bind(previews);
+    const counted: Previews = {
+      ofImage: previews.ofImage.bind(previews),
+      thumbnail: async (...args) => {
+        decoded += 1;
+        return thumbnail(...args);
+      },
+    };
+    log = keptLog('trace');
+    const provider = new CannedProvider(await image('png', 900, 600));
+    harness = await openServiceHarness({ ports: { providers: oneProvider(provider), previews: counted } });
+    running = await serve(harness, { logger: log.logger });
+    await harness.startWorker();
+    generation = await succeeded();
+  });
+  afterEach(async () => {
+    await running.server.close(100);
+    await harness.close();
+  });
+
+  async function succeeded(): Promise<Generation> {
+    const owner = await newOwner(harness.context, 'Test', 1_000);
+    const body = {
+      model_key: 'picture',
+      operation: 'image_generation',
+      prompt: 'a lighthouse',
+      parameters: { size: '96x64' },
+    };
+    const { generation: made } = await createGeneration(harness.context, caller(owner), 'key', body);
+    const read = async () => {
+      const record = await harness.context.generations.read(made.generationId);
+      return record?.kind === 'generation' && record.settledAt !== undefined ? record : undefined;
+    };
+    await until(async () => (await read()) !== undefined);
+    return (await read())!;
+  }
+
+  const address = (sidePx: ThumbnailSide = 320, of = generation): string =>
+    thumbnailsOf(harness.context, of, running.origin)[0]!.urls[sidePx];
+  const changed = (change: (url: URL) => void): string => {
+    const url = new URL(address());
+    change(url);
+    return url.href;
+  };
+  const expectRefused = async (url: string, status: number, says: RegExp): Promise<void> => {
+    const response = await fetch(url);
+    expect(response.status, url).to.equal(status);
+    expect(response.headers.get('content-type')).to.equal('text/plain; charset=utf-8');
+    expect(await response.text()).to.match(says);
+  };
+
+  it('gives a WebP picture of each size, which no page can run and every page may read', async () => {
+    for (const sidePx of THUMBNAIL_SIDES_PX) {
+      const response = await fetch(address(sidePx), { redirect: 'error' });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      expect(response.status).to.equal(200);
+      const { format, width, height } = await sharp(bytes).metadata();
+      const { widthPx, heightPx } = thumbnailSize(generation.outputs[0]!, sidePx);
+      expect([format, width, height]).to.deep.equal(['webp', widthPx, heightPx]);
+      const { headers } = response;
+      expect(headers.get('content-type')).to.equal('image/webp');
+      expect(headers.get('content-length')).to.equal(String(bytes.byteLength));
+      expect(headers.get('content-security-policy')).to.equal("default-src 'none'; sandbox");
+      expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      expect(headers.get('access-control-allow-origin')).to.equal('*');
+      expect(headers.get('cross-origin-resource-policy')).to.equal('cross-origin');
+    }
+  });
+
+  it('may be cached as long as the address is valid, and no longer', async () => {
+    const [, maxAge] = /^private, max-age=(\d+), immutable$/.exec(
+      (await fetch(address())).headers.get('cache-control') ?? '',
+    )!;
+    const { expiresAt } = thumbnailsOf(harness.context, generation)[0]!;
+    expect(expiresAt % DAY_MS).to.equal(0);
+    const leftMs = expiresAt - harness.clock.now();
+    expect(Number(maxAge) * 1_000)
+      .to.be.at.most(leftMs + 1_000)
+      .and.above(leftMs - 60_000);
+  });
+
+  it('stays the same for a UTC day, and is valid through the next one', async () => {
+    const beginning = Math.ceil(harness.clock.now() / DAY_MS) * DAY_MS;
+    harness.clock.advance(beginning - harness.clock.now());
+    const first = address();
+    harness.clock.advance(DAY_MS - 60_000);
+    expect(address()).to.equal(first);
+    harness.clock.advance(DAY_MS);
+    expect(address()).not.to.equal(first);
+    expect((await fetch(first)).status).to.equal(200);
+    harness.clock.advance(60_000);
+    await expectRefused(first, 403, /has expired/);
+  });
+
+  it('answers HEAD, and nothing to a browser that has it already', async () => {
+    const head = await fetch(address(), { method: 'HEAD' });
+    const whole = await fetch(address());
+    expect([head.status, head.headers.get('content-length')]).to.deep.equal([200, whole.headers.get('content-length')]);
+    expect(await head.text()).to.equal('');
+    harness.objects.read = () => Promise.reject(new Error('The object must not be read.'));
+    const again = await fetch(address(), { headers: { 'If-None-Match': head.headers.get('etag') ?? '' } });
+    expect([again.status, again.headers.get('cache-control')]).to.deep.equal([304, whole.headers.get('cache-control')]);
+  });
+
+  it('is refused once it was changed in any part', async () => {
+    const wrong = /exactly as it was answered/;
+    const { generationId, outputs } = generation;
+    const other = generationId.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+    for (const change of [
+      ({ searchParams }: URL) => searchParams.set('expires', '9999999999999'),
+      ({ searchParams }: URL) => searchParams.delete('expires'),
+      ({ searchParams }: URL) => searchParams.delete('signature'),
+      ({ searchParams }: URL) => searchParams.set('signature', 'x'.repeat(32)),
+      ({ searchParams }: URL) => searchParams.set('signature', 'é'.repeat(16)),
+      (url: URL) => (url.pathname = url.pathname.replace(generationId, other)),
+      (url: URL) => (url.pathname = url.pathname.replace(generationId, '%2e%2e%2fkey')),
+      (url: URL) => (url.pathname = url.pathname.replace(outputs[0]!.mediaId, other)),
+    ])
+      await expectRefused(changed(change), 403, wrong);
+    expect(decoded).to.equal(0);
+  });
+
+  it('is not found with another size, and not taken with another method', async () => {
+    for (const size of ['321', '0320', '320px', '1e3'])
+      await expectRefused(
+        changed((url) => (url.pathname = url.pathname.replace(/320$/, size))),
+        404,
+        /320, 640, 1280/,
+      );
+    expect((await fetch(address(), { method: 'POST' })).status).to.equal(405);
+    expect(decoded).to.equal(0);
+  });
+
+  it('decodes a picture once for each size, also for requests at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(address())));
+    const bodies = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
+    expect(bodies.every((body) => body.equals(bodies[0]!))).to.equal(true);
+    await fetch(address());
+    expect(decoded).to.equal(1);
+    await fetch(address(640));
+    expect(decoded).to.equal(2);
+  });
+
+  it('does not decode a picture again that has no thumbnail', async () => {
+    for (const [reason, says] of [
+      ['unreadable', /cannot be decoded/],
+      ['too-large', /too much memory/],
+    ] as const) {
+      const before = decoded;
+      generation = await succeeded();
+      thumbnail = async () => reason;
+      await expectRefused(address(), 404, says);
+      await expectRefused(address(1280), 404, says);
+      expect(decoded - before).to.equal(1);
+    }
+  });
+
+  it('is unavailable for a moment while too many others wait, and while the store cannot be read', async () => {
+    thumbnail = async () => 'busy';
+    const busy = await fetch(address());
+    expect([busy.status, busy.headers.get('retry-after')]).to.deep.equal([503, '1']);
+    expect(await busy.text()).to.match(/try again/);
+    harness.objects.write = () => Promise.reject(new StoreUnavailable('The line broke.'));
+    thumbnail = new SharpPreviews().thumbnail.bind(new SharpPreviews());
+    expect((await fetch(address())).status).to.equal(503);
+    expect(decoded).to.equal(2);
+  });
+
+  it('gives nothing once the generation is deleted, its file is gone, or its retention is over', async () => {
+    const [kept, lost] = [address(), await succeeded()];
+    await fetch(kept);
+    await deleteGeneration(harness.context, caller(generation), generation.generationId);
+    await expectRefused(kept, 404, /deleted or is no longer kept/);
+    const last = await succeeded();
+    const url = address(320, last);
+    await harness.objects.remove(lost.outputs[0]!.objectKey);
+    await expectRefused(address(320, lost), 404, /no longer kept/);
+    harness.clock.advance(harness.context.settings.outputRetentionMs);
+    await expectRefused(address(320, last), 404, /no longer kept/);
+    await expectRefused(url, 403, /expired/);
+  });
+
+  it('is valid in every process of the installation', async () => {
+    const other = await serve(harness);
+    try {
+      const { pathname, search } = new URL(address());
+      expect((await fetch(other.origin + pathname + search)).status).to.equal(200);
+    } finally {
+      await other.server.close(100);
+    }
+  });
+
+  it('is never in the log', async () => {
+    const signature = new URL(address()).searchParams.get('signature') ?? 'none';
+    await fetch(changed(({ searchParams }) => searchParams.set('expires', '1')));
+    await fetch(`${address()}&more=1`);
+    expect(log.lines.some(({ route }) => route === '/thumbnails/:generation_id/:media_id/:size')).to.equal(true);
+    expect(log.texts.join('\n')).not.to.include(signature);
+  });
+});
