@@ -43,13 +43,13 @@ const PAGES: readonly Shown[] = [
       await visitor.page.getByRole('button', { name: 'Allow' }).waitFor();
     },
   },
-  section('API and MCP', '/console/api-and-mcp', 'an old key'),
+  section('API and MCP', '/console/keys', 'an old key'),
   ...CONSOLE_STATES,
-  section('Sign-in', '/console/sign-in', 'this browser'),
+  section('Sign-in', '/console/account', 'this browser'),
   {
     name: 'a new key',
     open: async (visitor, pages) => {
-      await pages.openSignedIn(visitor, '/console/api-and-mcp');
+      await pages.openSignedIn(visitor, '/console/keys');
       await visitor.page.getByText('What it may do, and for how long').click();
       await visitor.page.getByLabel('Name', { exact: true }).fill('new');
       await visitor.page.getByRole('button', { name: 'Make key' }).click();
@@ -59,7 +59,7 @@ const PAGES: readonly Shown[] = [
   {
     name: 'the form of a key with its details',
     open: async (visitor, pages) => {
-      await pages.openSignedIn(visitor, '/console/api-and-mcp');
+      await pages.openSignedIn(visitor, '/console/keys');
       await visitor.page.getByText('What it may do, and for how long').click();
       await visitor.page.getByLabel('Last day').waitFor();
     },
@@ -67,7 +67,7 @@ const PAGES: readonly Shown[] = [
   {
     name: 'a question before something is done',
     open: async (visitor, pages) => {
-      await pages.openSignedIn(visitor, '/console/api-and-mcp');
+      await pages.openSignedIn(visitor, '/console/keys');
       await visitor.page.getByRole('button', { name: 'Revoke the key laptop' }).click();
       await visitor.page.getByRole('dialog').waitFor();
     },
@@ -76,7 +76,7 @@ const PAGES: readonly Shown[] = [
     name: 'a failed request',
     open: async (visitor, pages) => {
       await visitor.page.route('**/console/api/keys', (route) => route.abort());
-      await pages.openSignedIn(visitor, '/console/api-and-mcp');
+      await pages.openSignedIn(visitor, '/console/keys');
       await visitor.page.getByRole('button', { name: 'Try again' }).waitFor();
     },
   },

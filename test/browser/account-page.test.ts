@@ -36,7 +36,7 @@ describe('the account page in a browser', () => {
   describe('with a key', () => {
     it('makes it by a name, shows its secret, which works, and revokes it', async () => {
       await harness().signInByForm(visitor);
-      expect(new URL(page.url()).pathname).to.equal('/console/api-and-mcp');
+      expect(new URL(page.url()).pathname).to.equal('/console/keys');
       const secret = await makeKey('for the walk');
       expect(secret).to.match(/^svc_live_[0-9A-Za-z]{49}$/);
       expect(await callWith(secret)).to.equal(200);
@@ -198,12 +198,12 @@ describe('the account page in a browser', () => {
     const read = ['overview', 'keys', 'apps', 'connections'].map((what) =>
       page.waitForResponse(`**/console/api/${what}`),
     );
-    await harness().openSignedIn(visitor, '/console/api-and-mcp');
+    await harness().openSignedIn(visitor, '/console/keys');
     await Promise.all(read);
     await visitor.context.clearCookies({ name: 'darkroom_session' });
     await page.getByLabel('Name', { exact: true }).fill('too late');
     await page.getByRole('button', { name: 'Make key' }).click();
-    await page.waitForURL('**/sign-in?return=%2Fconsole%2Fapi-and-mcp');
+    await page.waitForURL('**/sign-in?return=%2Fconsole%2Fkeys');
     await page.getByLabel('E-mail address').fill('ada@example.com');
     await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -217,7 +217,7 @@ describe('the account page in a browser', () => {
     await grantCredits(context, { accountId, operationId: 'first', credits: 1_234_567, reason: 'to be shown' });
     const person = await createPerson(context, { accountId, email: 'rich@example.com' });
     const reader = await harness().newVisitor({ locale: 'de-DE', timezoneId: 'Europe/Berlin' });
-    await harness().openSignedIn(reader, '/console/credits', person);
+    await harness().openSignedIn(reader, '/console/usage', person);
     await reader.page.getByText('1.234.567', { exact: true }).first().waitFor();
     await reader.page.getByRole('link', { name: 'Sign-in' }).click();
     await reader.page
@@ -265,7 +265,7 @@ describe('the account page in a browser', () => {
   it('signs out other browsers, and not this one', async () => {
     const elsewhere = await harness().newVisitor();
     await harness().openSignedIn(elsewhere);
-    await harness().openSignedIn(visitor, '/console/sign-in');
+    await harness().openSignedIn(visitor, '/console/account');
     await page.getByRole('button', { name: 'Sign out everywhere else' }).first().click();
     await confirm('Sign out everywhere else');
     await page.getByRole('status').filter({ hasText: 'You are signed out everywhere else.' }).waitFor();
@@ -278,7 +278,7 @@ describe('the account page in a browser', () => {
 
   it('says why a sign-in that a provider gave without asking is not enough', async () => {
     const proof = { method: 'provider', authenticatedAt: 0 } as const;
-    await harness().openSignedIn(visitor, '/console/sign-in', undefined, proof);
+    await harness().openSignedIn(visitor, '/console/account', undefined, proof);
     await page
       .getByText(/sign in again with a password, .*or once your provider has asked who you are/)
       .first()
@@ -288,13 +288,13 @@ describe('the account page in a browser', () => {
 
   it('adds a passkey, which then signs in alone, and removes it', async () => {
     await DeviceAuthenticator.of(page);
-    await harness().openSignedIn(visitor, '/console/sign-in');
+    await harness().openSignedIn(visitor, '/console/account');
     await page.getByLabel('Name of a new passkey').fill('virtual key');
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByRole('status').filter({ hasText: 'The passkey virtual key is added.' }).waitFor();
     await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await page.waitForURL('**/console/api-and-mcp');
+    await page.waitForURL('**/console/keys');
     await page.getByRole('link', { name: 'Sign-in' }).click();
     await page.getByText('with a passkey').first().waitFor();
     await page.getByRole('button', { name: 'Remove virtual key' }).click();
@@ -330,7 +330,7 @@ describe('the account page in a browser', () => {
       await page.getByLabel('E-mail address').fill('newcomer-0@example.com');
       await page.getByLabel('Password').fill(PASSWORD);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-      await page.waitForURL('**/console/api-and-mcp');
+      await page.waitForURL('**/console/keys');
     });
 
     it('offers no sign-out to one who could not come back', async () => {
@@ -343,19 +343,19 @@ describe('the account page in a browser', () => {
 
   it('leads through another sign-in to what takes a recent one', async () => {
     const { clock } = harness().service.harness;
-    await harness().signInByForm(visitor, '/console/sign-in');
+    await harness().signInByForm(visitor, '/console/account');
     clock.advance(16 * 60_000);
     await page.reload();
     await page.getByRole('button', { name: 'Sign in again' }).click();
     await page.getByLabel('E-mail address').fill('ada@example.com');
     await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.waitForURL('**/console/sign-in');
+    await page.waitForURL('**/console/account');
     await page.getByRole('button', { name: 'Add a passkey' }).waitFor();
   });
 
   it('changes the password and stays signed in', async () => {
-    await harness().openSignedIn(visitor, '/console/sign-in');
+    await harness().openSignedIn(visitor, '/console/account');
     const change = async (from: string, to: string, again = to): Promise<void> => {
       await page.getByLabel('Current password').fill(from);
       await page.getByLabel('New password', { exact: true }).fill(to);

@@ -220,9 +220,9 @@ describe("the operator's area in a browser", () => {
   it('shows open work, a prompt on request, and cancels it', async () => {
     const { secret } = await anAccount('with work');
     const id = await generate(harness().service, secret, 'a secret lighthouse');
-    await open('/console/operator/work');
+    await open('/console/operator/queue');
     await page.getByText('Oldest hold').waitFor();
-    await page.goto(`/console/operator/work/${id}`);
+    await page.goto(`/console/operator/queue/${id}`);
     await page.getByRole('button', { name: 'Show the prompt' }).waitFor();
     expect(await page.content()).not.to.include('a secret lighthouse');
     await page.getByRole('button', { name: 'Show the prompt' }).click();
@@ -240,7 +240,7 @@ describe("the operator's area in a browser", () => {
   });
 
   it('checks the books, and stops a check', async () => {
-    await open('/console/operator/books');
+    await open('/console/operator/ledger');
     await page.getByRole('button', { name: 'Check the books' }).click();
     await page.getByText(/accounts?, .* agree\.$/).waitFor();
     const { accounts } = context();
@@ -267,7 +267,7 @@ describe("the operator's area in a browser", () => {
   }))
     it(`shows that a check cannot be read where a proxy ${answer}`, async () => {
       await page.route('**/console/api/operator/verify', (route) => route.fulfill(response));
-      await open('/console/operator/books');
+      await open('/console/operator/ledger');
       await page.getByRole('button', { name: 'Check the books' }).click();
       await page.getByText('The server gave an answer that this page cannot read.').waitFor();
     });
@@ -288,7 +288,7 @@ describe("the operator's area in a browser", () => {
       const body = (await answer.json()) as { readonly data: object };
       await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, work: [] } } });
     });
-    await open('/console/operator/work');
+    await open('/console/operator/queue');
     await page.getByText('Nothing is open').waitFor();
   });
 
@@ -297,7 +297,7 @@ describe("the operator's area in a browser", () => {
       const { accountId } = await anAccount('of a new operator');
       const otto = await createPerson(context(), { accountId, email: 'otto@example.com' });
       await DeviceAuthenticator.of(page);
-      await harness().openSignedIn(visitor, '/console/sign-in', otto);
+      await harness().openSignedIn(visitor, '/console/account', otto);
       expect(await page.getByText('Operator', { exact: true }).count()).to.equal(0);
       await page.getByLabel('Name of a new passkey').fill('laptop');
       await page.getByRole('button', { name: 'Add a passkey' }).click();
@@ -309,7 +309,7 @@ describe("the operator's area in a browser", () => {
       await page.getByRole('heading', { name: 'A passkey is needed' }).waitFor();
       await page.getByRole('button', { name: 'Sign in again with a passkey' }).click();
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-      await page.waitForURL('**/console/operator/work');
+      await page.waitForURL('**/console/operator/queue');
       await page.getByText('Oldest hold').waitFor();
     });
 

@@ -9,7 +9,7 @@ import { referenceFile } from '../fixtures/reference-files.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
 import { openPages, pictureOf, type Visitor } from './page-harness.js';
 
-const SIGN_IN = '/console/sign-in';
+const SIGN_IN = '/console/account';
 
 describe('pages under localhost of a service that is public under a number', () => {
   let visitor: Visitor;

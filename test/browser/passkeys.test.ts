@@ -10,7 +10,7 @@ import { beginSession, type SignedIn } from '../../core/people/sessions.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
 import { focusOn, openPages, type Visitor } from './page-harness.js';
 
-const ACCOUNT = '/console/sign-in';
+const ACCOUNT = '/console/account';
 
 describe('passkeys in a browser', () => {
   let visitor: Visitor;

@@ -31,10 +31,41 @@ import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from './operator/routes.js';
 
 /** The path of the account page. */
 export const CONSOLE_PATH = '/console';
-/** The page's own paths, so that each section can be opened directly. The first is the default. */
-export const SECTIONS = ['api-and-mcp', 'playground', 'generations', 'usage', 'webhooks', 'sign-in'] as const;
-/** Paths of single items within a section. */
-const DETAILS = ['/generations/:generation_id', '/webhooks/:webhook_id'] as const;
+/** The paths of the pages below `CONSOLE_PATH`, so that each can be opened directly. `apps/web/src/places.ts` has the same. */
+export const PAGES = [
+  '/playground',
+  '/generations',
+  '/generations/:generation_id',
+  '/models',
+  '/models/:model_key',
+  '/usage',
+  '/keys',
+  '/webhooks',
+  '/webhooks/:webhook_id',
+  '/connections',
+  '/account',
+] as const;
+/** Paths of earlier releases, and where their pages are now. */
+const MOVED: Readonly<Record<string, string>> = {
+  '/api-and-mcp': '/keys',
+  '/sign-in': '/account',
+  '/credits': '/usage',
+  '/operator/work': '/operator/queue',
+  '/operator/work/:generation_id': '/operator/queue/:generation_id',
+  '/operator/books': '/operator/ledger',
+};
+
+/** Below these paths are no pages. */
+const NOT_PAGES = /^\/console\/(?:api|assets)(?:\/|$)/;
+
+/** Leads a browser from an address of an earlier release to the page that has replaced it. */
+function leadTo(page: string): HttpHandler {
+  return async (ctx) => {
+    const { query } = ctx.state.target;
+    const path = page.replace(/:(\w+)/, (_, name: string) => encodeURIComponent(ctx.params[name] ?? ''));
+    redirectTo(ctx, CONSOLE_PATH + path + (query === '' ? '' : `?${query}`));
+  };
+}
 
 /** The operations that the page calls, under `/console/api`. */
 const CONSOLE_OPERATIONS = [
@@ -53,13 +84,13 @@ export function consolePages(options: ConsoleOptions): HttpFront {
     const files = new BuiltFiles(FOLDER);
     const rates = { GET: new RateLimit(PER_MINUTE.GET), POST: new RateLimit(PER_MINUTE.POST) };
     const showTo =
-      (mayOpen: (person: Person) => boolean): HttpHandler =>
+      (mayOpen: (person: Person) => boolean, status = 200): HttpHandler =>
       async (ctx) => {
         const signedIn = await options.sessions.find(ctx);
         if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(addressOf(ctx))}`);
         if (!mayOpen(signedIn.person)) throw new ServiceError('ROUTE_NOT_FOUND');
         ctx.set(mediaPageHeaders(await objectsOrigin(options.context, options.publicUrl())));
-        await files.send(ctx, 'index.html', 'no-store');
+        await files.send(ctx, 'index.html', 'no-store', status);
       };
     const operators = options.hasOperatorArea ? OPERATOR_OPERATIONS.map(guarded) : [];
     const operations = [...CONSOLE_OPERATIONS, ...operators].map((operation): HttpRoute => ({
@@ -68,10 +99,24 @@ export function consolePages(options: ConsoleOptions): HttpFront {
       serve: serveConsole(operation, parts, rates),
     }));
     const everybody = showTo(() => true);
-    const sections = [
-      ...[...SECTIONS.map((section) => `/${section}`), ...DETAILS].map((path) => pageRoute('GET', path, everybody)),
-      // The former path of the usage section.
-      pageRoute('GET', '/credits', async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/usage`)),
+    // The console says so itself, with the ways to its pages.
+    const notFound = pageRoute(
+      'GET',
+      '',
+      showTo(() => true, 404),
+    );
+    const others: HttpRoute = {
+      method: 'any',
+      path: '/{*path}',
+      serve: async (ctx) => {
+        const isOfPage = ctx.method === 'GET' && !NOT_PAGES.test(ctx.path) && (await options.sessions.find(ctx));
+        if (!isOfPage) throw new ServiceError('ROUTE_NOT_FOUND');
+        await notFound.serve(ctx);
+      },
+    };
+    const pages = [
+      ...PAGES.map((path) => pageRoute('GET', path, everybody)),
+      ...Object.entries(MOVED).map(([from, to]) => pageRoute('GET', from, leadTo(to))),
       ...(options.hasOperatorArea ? OPERATOR_PAGES : []).map((path) => pageRoute('GET', path, showTo(isOperator))),
     ];
     const assets: HttpRoute = {
@@ -80,8 +125,8 @@ export function consolePages(options: ConsoleOptions): HttpFront {
       serve: (ctx) => files.send(ctx, `assets/${ctx.params['file'] ?? ''}`, 'hashed'),
     };
     return [
-      createRouter([pageRoute('GET', CONSOLE_PATH, async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/${SECTIONS[0]}`))]),
-      createRouter([...sections, assets, ...operations], CONSOLE_PATH),
+      createRouter([pageRoute('GET', CONSOLE_PATH, everybody)]),
+      createRouter([...pages, assets, ...operations, others], CONSOLE_PATH),
     ];
   };
 }

@@ -115,7 +115,7 @@ export const SIGN_IN_OPERATIONS: readonly ConsoleOperation<Identity & Machine>[]
     if (!provider) throw new ServiceError('NOT_FOUND', 'No outside provider is configured.');
     requireRecentSignIn(context, signedIn.session);
     const { location, secret } = await beginOutsideSignIn(context, provider, {
-      returnTo: '/console/sign-in',
+      returnTo: '/console/account',
       sessionId: signedIn.session.sessionId,
     });
     outsideCookie(publicUrl).write(ctx, secret);

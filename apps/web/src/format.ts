@@ -13,6 +13,30 @@ export const dayText = (time: string): string => days.format(new Date(time));
 export const timeText = (time: string): string => times.format(new Date(time));
 export const preciseTimeText = (time: string): string => preciseTimes.format(new Date(time));
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Within this year a day needs no year. */
+const shortDays = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+
+/** How long ago a time was, such as `2 min ago`; the day for one that is more than a day away. */
+export function sinceText(time: string, now: number): string {
+  const ago = now - Date.parse(time);
+  if (Math.abs(ago) < 60_000) return 'now';
+  if (Math.abs(ago) >= DAY_MS) {
+    const at = new Date(time);
+    return at.getFullYear() === new Date(now).getFullYear() ? shortDays.format(at) : dates.format(at);
+  }
+  const span = Math.abs(ago);
+  const text = span < HOUR_MS ? `${Math.floor(span / 60_000)} min` : `${Math.floor(span / HOUR_MS)} h`;
+  return ago < 0 ? `in ${text}` : `${text} ago`;
+}
+
+/** The length of a video, `0:06`. */
+export function lengthText(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
 /** A span of time in milliseconds, as short as it can be said. */
 export function spanText(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;

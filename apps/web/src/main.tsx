@@ -1,8 +1,11 @@
 import { render } from 'preact';
-import '@picocss/pico/css/pico.min.css';
-import 'uplot/dist/uPlot.min.css';
-import './style.css';
-import { Page } from './page.js';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/parts.css';
+import './styles/frame.css';
+import './styles/pages.css';
+import './frame/preferences.js';
+import { Console } from './console.js';
 
-const place = document.getElementById('page');
-if (place) render(<Page />, place);
+const page = document.getElementById('page');
+if (page) render(<Console />, page);

@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { announce } from './announce.js';
-import { focusOn } from './parts/parts.js';
-import { read, sentenceOf } from './server.js';
+import { announce } from './parts/toasts.js';
+import { isUnreachable, read, sentenceOf } from './server.js';
 
 /** The state of data that is loaded from the server. */
 export interface Data<T> {
@@ -12,18 +11,52 @@ export interface Data<T> {
   readonly reload: () => Promise<void>;
 }
 
-/** Loads from the server when the component is first shown. `load` stays the same function. */
-export function useData<T>(path: string, load: typeof read<T> = read): Data<T> {
-  const [value, setValue] = useState<T>();
-  const [fault, setFault] = useState<string>();
+export interface DataOptions<T> {
+  readonly load?: (path: string, signal?: AbortSignal) => Promise<T>;
+  /** Loads it again after this time, in milliseconds, while the page is visible. */
+  readonly everyMs?: number;
+}
+
+/** What was loaded last, by path: a page that is opened again shows it until the new answer is here. */
+const CACHE = new Map<string, unknown>();
+const MAX_CACHED = 50;
+/** The delay before a server that was not reached is asked again. */
+const RETRY_MS = 5_000;
+
+function keep(path: string, value: unknown): void {
+  CACHE.delete(path);
+  CACHE.set(path, value);
+  const [oldest] = CACHE.keys();
+  if (CACHE.size > MAX_CACHED && oldest !== undefined) CACHE.delete(oldest);
+}
+
+interface State<T> {
+  readonly path: string;
+  readonly value?: T | undefined;
+  readonly fault?: string | undefined;
+}
+
+/**
+ * Loads from the server when the component is first shown and when the path changes. Another path begins with what it had the
+ * last time. A server that is not reached is asked again every 5 seconds. `load` stays the same function.
+ */
+export function useData<T>(path: string, { load = read<T>, everyMs }: DataOptions<T> = {}): Data<T> {
+  const [state, setState] = useState<State<T>>({ path });
+  const [isLost, setLost] = useState(false);
+  const known = state.path === path ? state : { path };
   const reload = useCallback(
     async (signal?: AbortSignal): Promise<void> => {
       try {
-        const answer = await load(path, signal);
-        setValue(() => answer);
-        setFault(undefined);
+        const value = await load(path, signal);
+        keep(path, value);
+        setState({ path, value });
+        setLost(false);
       } catch (error) {
-        if (signal?.aborted !== true) setFault(sentenceOf(error));
+        if (signal?.aborted === true) return;
+        const isDown = isUnreachable(error);
+        const fault = isDown ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
+        setState((before) => ({ ...(before.path === path ? before : { path }), fault }));
+        setLost(isDown);
       }
     },
     [path, load],
@@ -33,7 +66,19 @@ export function useData<T>(path: string, load: typeof read<T> = read): Data<T> {
     void reload(leaving.signal);
     return () => leaving.abort();
   }, [reload]);
-  return { value, fault, reload: useCallback(() => reload(), [reload]) };
+  const delayMs = isLost ? RETRY_MS : everyMs;
+  useEffect(() => {
+    if (delayMs === undefined) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) void reload();
+    }, delayMs);
+    return () => clearInterval(timer);
+  }, [delayMs, reload]);
+  return {
+    value: known.value ?? (CACHE.get(path) as T | undefined),
+    fault: known.fault,
+    reload: useCallback(() => reload(), [reload]),
+  };
 }
 
 /** Something that a person has the page do: whether it is under way, and why it did not work the last time. */
@@ -66,7 +111,12 @@ export function useAction(): Action {
   return { isBusy, fault: failed.fault, error: failed.error, setFault: (fault) => setFailed({ fault }), run };
 }
 
-/** After a change: loads what has changed, says a sentence, and moves the focus to a heading. */
+/** Moves the focus to a heading, once the page is drawn. */
+export function focusOn(id: string): void {
+  requestAnimationFrame(() => document.getElementById(id)?.focus());
+}
+
+/** After a change: loads what has changed, reports it, and moves the focus to a heading. */
 export function afterChange(reload: () => Promise<void>, headingId: string): (sentence: string) => Promise<void> {
   return async (sentence) => {
     await reload();
@@ -136,7 +186,7 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
     },
     [path, name, skipsEmpty],
   );
-  const first = useData<A>(path, load);
+  const first = useData<A>(path, { load });
   const [behind, setBehind] = useState<Behind<T, A>>();
   const reading = useAction();
   const { value, reload: readFirst } = first;

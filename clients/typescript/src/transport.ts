@@ -55,6 +55,8 @@ export class Transport {
     /** The address of the service, without a slash at the end. */
     readonly baseUrl: string,
     private readonly credential?: string,
+    /** The path of the endpoints below `baseUrl`. */
+    private readonly basePath: string = BASE_PATH,
   ) {}
 
   get<T>(path: string, options: CallOptions = {}): Promise<Answer<T>> {
@@ -106,7 +108,7 @@ export class Transport {
     { idempotencyKey, headers }: CallOptions,
     signal: AbortSignal | undefined,
   ): Promise<Response> {
-    return fetch(`${this.baseUrl}${BASE_PATH}${path}`, {
+    return fetch(`${this.baseUrl}${this.basePath}${path}`, {
       method,
       headers: {
         ...headers,
@@ -124,7 +126,7 @@ export class Transport {
 
   /** Opens a stream, in one try: the body of its response is not read yet. `signal` ends the body too. */
   open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
-    return fetch(`${this.baseUrl}${BASE_PATH}${path}`, {
+    return fetch(`${this.baseUrl}${this.basePath}${path}`, {
       headers: { ...headers, ...(this.credential === undefined ? {} : { authorization: `Bearer ${this.credential}` }) },
       redirect: 'manual',
       signal,

@@ -14,10 +14,11 @@ export const OPERATOR_OPERATIONS: readonly OperatorOperation[] = [
 
 /** The area's own addresses, so that each of its pages can be opened by itself. */
 export const OPERATOR_PAGES = [
+  '/operator',
+  '/operator/queue',
+  '/operator/queue/:generation_id',
+  '/operator/providers',
   '/operator/accounts',
   '/operator/accounts/:account_id',
-  '/operator/work',
-  '/operator/work/:generation_id',
-  '/operator/providers',
-  '/operator/books',
+  '/operator/ledger',
 ] as const;

@@ -1,4 +1,4 @@
-import { changeQuery, place } from '../router.js';
+import { changeQuery, place } from '../places.js';
 import { type Data, useData } from '../use-data.js';
 
 /** An App in which the person can look and act. */

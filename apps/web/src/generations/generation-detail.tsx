@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import { EVENT_TYPES, type EventType, type Status, type Task, type TaskEvent } from '../api-types.js';
 import { appName, appQuery, inApp, type UsableApps, useApps } from '../apps/usable-apps.js';
 import { numberText, preciseTimeText, spanText, timeText } from '../format.js';
 import { followEvents } from '../live.js';
 import { DownloadButton, ShownOutput } from '../media/shown-output.js';
 import { ActionButton, ConfirmButton } from '../parts/buttons.js';
-import { Card, Fact, Facts, Loaded, SectionLink } from '../parts/parts.js';
-import { goTo, hrefOf } from '../router.js';
+import { Card, Fact, Facts, Loaded, PlaceLink } from '../parts/parts.js';
+import { goTo, hrefOf } from '../places.js';
 import type { GenerationInput, Overview } from '../server-types.js';
 import { change, read, remove, sentenceOf } from '../server.js';
 import { type Data, useData } from '../use-data.js';
@@ -24,9 +24,9 @@ export function GenerationDetail({ id, overview }: DetailProps) {
   return (
     <>
       <p class="back">
-        <SectionLink name="generations" query={{ app: backTo(apps.value, found.value?.app_id) }}>
+        <PlaceLink page="generations" query={{ app: backTo(apps.value, found.value?.app_id) }}>
           All generations
-        </SectionLink>
+        </PlaceLink>
       </p>
       <Loaded data={found} what="the generation">
         {({ app_id: appId }) => <Found id={id} appId={appId} apps={apps.value} overview={overview} />}
@@ -49,7 +49,8 @@ function Found({ id, appId, apps, overview }: FoundProps) {
   const { currency } = overview.account;
   const app = apps?.apps.find((one) => one.id === appId);
   const deleted = async (): Promise<void> => {
-    goTo(hrefOf('generations', { query: { app: backTo(apps, appId) } }), 'The generation is deleted.');
+    announce('The generation is deleted.');
+    goTo(hrefOf('generations', { query: { app: backTo(apps, appId) } }));
   };
   return (
     <Loaded data={followed} what="the generation">
@@ -57,9 +58,9 @@ function Found({ id, appId, apps, overview }: FoundProps) {
         <>
           <Card id="result" title={STATUS_TEXTS[task.status]} note={`${task.model_key}, ${timeText(task.created_at)}`}>
             <TaskProgress {...followed} task={task} />
-            {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
+            {task.error === undefined ? null : <p class="attention bad">{task.error.message}</p>}
             <OutputList task={task} reload={followed.reload} />
-            <div class="actions">
+            <div class="row wrap">
               <TaskActions {...followed} appId={appId} task={task} deleted={deleted} />
             </div>
           </Card>
@@ -142,7 +143,7 @@ export function OutputList({ task, reload }: OutputListProps) {
           <li key={output.media_id}>
             <ShownOutput output={output} alt={`${name}, by ${task.model_key}`} onFault={() => again(output.url)} />
             <div class="output-text">
-              <span class="quiet">{sizeText(output)}</span>
+              <span class="small muted">{sizeText(output)}</span>
               <DownloadButton
                 output={output}
                 filename={`${id}-${index + 1}`}
@@ -221,9 +222,9 @@ export function TaskInput({ id }: { readonly id: string }) {
                 <Fact name="Reference files" text={input.references.length || undefined} />
               </dl>
               <p>
-                <SectionLink name="playground" query={{ again: id }}>
+                <PlaceLink page="playground" query={{ again: id }}>
                   Open it in the playground
-                </SectionLink>
+                </PlaceLink>
               </p>
             </>
           )
@@ -356,7 +357,7 @@ function Timeline({ task, times }: { readonly task: Task; readonly times: Follow
             <span>
               <time dateTime={at}>{preciseTimeText(at)}</time>
               {before === undefined ? null : (
-                <span class="quiet">{` after ${spanText(Date.parse(at) - Date.parse(before))}`}</span>
+                <span class="small muted">{` after ${spanText(Date.parse(at) - Date.parse(before))}`}</span>
               )}
             </span>
           </li>

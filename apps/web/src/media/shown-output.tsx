@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import type { Output } from '../api-types.js';
 import { ActionButton } from '../parts/buttons.js';
 import { readable } from '../server.js';
@@ -103,7 +103,7 @@ export function DownloadButton({ output: { url }, filename, label }: DownloadBut
     }
   };
   return (
-    <ActionButton fullLabel={label} action={save}>
+    <ActionButton label={label} action={save}>
       Download
     </ActionButton>
   );

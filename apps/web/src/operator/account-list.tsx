@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import { dateText, numberText, textOf } from '../format.js';
 import { MoreButton } from '../parts/buttons.js';
 import { Card, Loaded, Row, Rows } from '../parts/parts.js';
-import { goTo } from '../router.js';
+import { goTo, hrefOf } from '../places.js';
 import { change } from '../server.js';
 import { ActButton } from './act-button.js';
 import type { Account } from './server-types.js';
 import { usePages } from '../use-data.js';
-import { hrefOfPlace, linkTo } from './places.js';
+import { linkTo } from './places.js';
 
 /** All accounts, or those that are looked for. */
 export function AccountList() {
@@ -48,7 +48,7 @@ function Found({ search }: { readonly search: string }) {
             <Rows items={accounts.items} empty={emptyText(search, accounts.more !== undefined)}>
               {(account) => <AccountRow key={account.account_id} account={account} />}
             </Rows>
-            <div class="actions below">
+            <div class="row wrap">
               <MoreButton pages={accounts} what="accounts" />
               <NewAccount />
             </div>
@@ -67,7 +67,7 @@ function emptyText(search: string, hasMore: boolean): string {
 function AccountRow({ account }: { readonly account: Account }) {
   return (
     <Row
-      title={linkTo({ name: 'accounts', id: account.account_id }, account.name)}
+      title={linkTo('operator-accounts', account.name, account.account_id)}
       badge={account.suspended_at && (account.erased_at === undefined ? 'suspended' : 'erased')}
       isOver={account.suspended_at !== undefined}
       facts={[
@@ -96,7 +96,7 @@ function NewAccount() {
       action={create}
       done={async ({ account }) => {
         announce(`The account ${account.name} is created.`);
-        goTo(hrefOfPlace({ name: 'accounts', id: account.account_id }));
+        goTo(hrefOf('operator-accounts', { id: account.account_id }));
       }}
     >
       <label>

@@ -2,7 +2,6 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { ConfirmButton, type ConfirmButtonProps } from '../parts/buttons.js';
 import { Card } from '../parts/parts.js';
-import { path } from '../router.js';
 import type { Overview } from '../server-types.js';
 import { change, codeOf } from '../server.js';
 import { type Action, useAction } from '../use-data.js';
@@ -11,8 +10,8 @@ import type { Generation } from './server-types.js';
 /** Leads through another sign-in, and back to this page. */
 function SignInWithPasskey() {
   return (
-    <form method="post" action={`/sign-out?return=${encodeURIComponent(path.value)}`}>
-      <button type="submit" class="outline small">
+    <form method="post" action={`/sign-out?return=${encodeURIComponent(location.pathname)}`}>
+      <button type="submit" class="button small">
         Sign in again with a passkey
       </button>
     </form>
@@ -41,7 +40,7 @@ export function PasskeyNeeded({ overview: { person } }: { readonly overview: Ove
 /** Above a page of the area, while it can be read and nothing can be changed. */
 export function RecentSignInNeeded() {
   return (
-    <div class="notice">
+    <div class="attention">
       <p>You signed in more than 15 minutes ago. To change anything here, sign in again.</p>
       <SignInWithPasskey />
     </div>
@@ -76,7 +75,7 @@ function reporting(refused: () => void): (error: unknown) => never {
 export function FailureNote({ fault, error }: Pick<Action, 'fault' | 'error'>) {
   if (fault === undefined) return null;
   return (
-    <div class="fault" role="alert">
+    <div class="attention bad" role="alert">
       <p>{fault}</p>
       {needsSignIn(error) ? <SignInWithPasskey /> : null}
     </div>

@@ -1,6 +1,7 @@
+import { focusOn } from '../use-data.js';
 import { useEffect, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
-import { Card, focusOn } from '../parts/parts.js';
+import { announce } from '../parts/toasts.js';
+import { Card } from '../parts/parts.js';
 import { FailureNote, useAct } from './act-button.js';
 import { type CheckLine, counted } from './server-types.js';
 import { linesOf } from './places.js';
@@ -32,11 +33,11 @@ export function BooksPage() {
       <FailureNote fault={fault} error={error} />
       {said === undefined ? null : <Result said={said} isRunning={running !== undefined} />}
       {running !== undefined ? (
-        <button type="button" class="outline danger small" onClick={stop}>
+        <button type="button" class="button small danger" onClick={stop}>
           Stop the check
         </button>
       ) : (
-        <button type="button" class="outline small" onClick={() => void begin()}>
+        <button type="button" class="button small" onClick={() => void begin()}>
           {said === undefined ? 'Check the books' : 'Check again'}
         </button>
       )}
@@ -60,10 +61,10 @@ async function check(signal: AbortSignal, say: (line: CheckLine) => void): Promi
 function Result({ said, isRunning }: { readonly said: CheckLine; readonly isRunning: boolean }) {
   const { findings } = said;
   const looked = `${counted(said.accounts, 'account')}, ${counted(said.entries, 'entry', 'entries')} and ${counted(said.generations, 'generation')}`;
-  if (findings?.length === 0) return <p class="notice">{`${looked} agree.`}</p>;
+  if (findings?.length === 0) return <p class="attention">{`${looked} agree.`}</p>;
   if (findings !== undefined)
     return (
-      <div class="fault" role="alert">
+      <div class="attention bad" role="alert">
         <p>{`The ledgers do not match in ${counted(findings.length, 'place')} (${looked} looked at). Copy the data before you do anything else.`}</p>
         <ul>
           {findings.map((finding) => (
@@ -73,7 +74,7 @@ function Result({ said, isRunning }: { readonly said: CheckLine; readonly isRunn
       </div>
     );
   if (said.fault !== undefined)
-    return <p class="fault" role="alert">{`The check could not go on after ${looked}. ${said.fault}`}</p>;
-  if (said.is_stopped === true || !isRunning) return <p class="quiet">{`Stopped after ${looked}.`}</p>;
+    return <p class="attention bad" role="alert">{`The check could not go on after ${looked}. ${said.fault}`}</p>;
+  if (said.is_stopped === true || !isRunning) return <p class="small muted">{`Stopped after ${looked}.`}</p>;
   return <p aria-busy="true">{`${looked} looked at…`}</p>;
 }

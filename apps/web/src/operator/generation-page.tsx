@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { numberText, timeText } from '../format.js';
-import { SmallButton } from '../parts/buttons.js';
+import { Button } from '../parts/buttons.js';
 import { Card, Facts, Loaded } from '../parts/parts.js';
 import { afterChange, useData } from '../use-data.js';
 import { CancelButton } from './act-button.js';
@@ -14,7 +14,7 @@ export function GenerationPage({ id }: { readonly id: string }) {
   const generation = useData<{ readonly generation: Generation }>(path);
   return (
     <>
-      <p class="back">{linkTo({ name: 'work' }, 'Open work')}</p>
+      <p class="back">{linkTo('operator-queue', 'Open work')}</p>
       <Loaded data={generation} what="the generation">
         {({ generation: shown }) => (
           <>
@@ -36,11 +36,11 @@ function GenerationCard({ generation: g, done }: GenerationCardProps) {
   const open = isOpen(g);
   return (
     <Card id="generation" title={`${g.model_key}, ${g.status}`}>
-      {g.error === undefined ? null : <p class="fault">{`${g.error.message} (${g.error.code})`}</p>}
+      {g.error === undefined ? null : <p class="attention bad">{`${g.error.message} (${g.error.code})`}</p>}
       <Facts
         facts={[
           ['Generation id', g.generation_id],
-          ['Account', linkTo({ name: 'accounts', id: g.account_id }, g.account_id)],
+          ['Account', linkTo('operator-accounts', g.account_id, g.account_id)],
           ['App', g.app_id],
           ['Created', timeText(g.created_at)],
           ['Ended', g.completed_at && timeText(g.completed_at)],
@@ -54,7 +54,7 @@ function GenerationCard({ generation: g, done }: GenerationCardProps) {
         ]}
       />
       {open ? (
-        <div class="actions below">
+        <div class="row wrap">
           <CancelButton generation={g} done={done} />
         </div>
       ) : null}
@@ -69,7 +69,9 @@ function ContentCard({ path }: { readonly path: string }) {
       {isWanted ? (
         <ShownContent path={path} />
       ) : (
-        <SmallButton onClick={() => setWanted(true)}>Show the prompt</SmallButton>
+        <Button isSmall onClick={() => setWanted(true)}>
+          Show the prompt
+        </Button>
       )}
     </Card>
   );
@@ -81,7 +83,6 @@ function ShownContent({ path }: { readonly path: string }) {
     <Loaded data={content} what="the prompt">
       {({ prompt, negative_prompt: negative, parameters, reference_upload_ids: references }) => (
         <Facts
-          class="tall"
           facts={[
             ['Prompt', prompt === '' ? 'none, or no longer kept' : prompt],
             ['Negative prompt', negative],

@@ -1,6 +1,6 @@
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import { numberText, timeText } from '../format.js';
-import { SmallButton } from '../parts/buttons.js';
+import { Button } from '../parts/buttons.js';
 import { Card, Facts, Loaded, Row } from '../parts/parts.js';
 import { useData } from '../use-data.js';
 import { ageText, counted, type Provider, type Worker } from './server-types.js';
@@ -25,7 +25,9 @@ export function ProviderList() {
           {shown.map((provider) => (
             <ProviderCard key={provider.name} provider={provider} now={now} />
           ))}
-          <SmallButton onClick={() => void again()}>Read again</SmallButton>
+          <Button isSmall onClick={() => void again()}>
+            Read again
+          </Button>
         </>
       )}
     </Loaded>
@@ -44,7 +46,7 @@ function ProviderCard({ provider: p, now }: { readonly provider: Provider; reado
         ]}
       />
       {p.workers.length === 0 ? null : (
-        <ul class="rows dense below">
+        <ul class="list">
           {p.workers.map((worker) => (
             <WorkerRow key={worker.worker} worker={worker} now={now} />
           ))}
@@ -68,7 +70,7 @@ function WorkerRow({ worker: w, now }: { readonly worker: Worker; readonly now: 
       ]}
     >
       {w.last_error === undefined ? null : (
-        <p class="quiet">{`Last fault, ${timeText(w.last_error.at)}: ${w.last_error.message}`}</p>
+        <p class="small muted">{`Last fault, ${timeText(w.last_error.at)}: ${w.last_error.message}`}</p>
       )}
     </Row>
   );

@@ -1,5 +1,5 @@
 import { numberText, timeText } from '../format.js';
-import { MoreButton, SmallButton } from '../parts/buttons.js';
+import { MoreButton, Button } from '../parts/buttons.js';
 import { Card, Figures, Loaded, Row, Rows } from '../parts/parts.js';
 import { afterChange, usePages } from '../use-data.js';
 import { CancelButton } from './act-button.js';
@@ -25,9 +25,11 @@ export function WorkList() {
             <Rows items={work.items} empty="Nothing is open: no credits are held.">
               {(one) => <WorkRow key={one.generation_id} work={one} now={now} again={again} />}
             </Rows>
-            <div class="actions below">
+            <div class="row wrap">
               <MoreButton pages={work} what="open work" />
-              <SmallButton onClick={() => void again('The list is up to date.')}>Read again</SmallButton>
+              <Button isSmall onClick={() => void again('The list is up to date.')}>
+                Read again
+              </Button>
             </div>
           </>
         )}
@@ -57,7 +59,7 @@ function Ages({ work, now, hasMore }: AgesProps) {
     figure('Waiting longest', withStatus(work, 'queued')),
     figure('Running longest', withStatus(work, 'running')),
   ];
-  return <Figures figures={figures} isNarrow />;
+  return <Figures figures={figures} />;
 }
 
 function withStatus(work: readonly Work[], status: 'queued' | 'running'): readonly Work[] {
@@ -74,13 +76,13 @@ function WorkRow({ work, now, again }: WorkRowProps) {
   const { generation, account_id: account, generation_id: id } = work;
   return (
     <Row
-      title={generation === undefined ? 'No generation' : linkTo({ name: 'work', id }, generation.model_key)}
+      title={generation === undefined ? 'No generation' : linkTo('operator-queue', generation.model_key, id)}
       badge={statusText(work)}
       actions={
         generation !== undefined && isOpen(generation) ? <CancelButton generation={generation} done={again} /> : null
       }
       facts={[
-        ['Account', linkTo({ name: 'accounts', id: account }, work.account_name ?? account)],
+        ['Account', linkTo('operator-accounts', work.account_name ?? account, account)],
         ['For', ageText(work.held_at, now)],
         ['Since', timeText(work.held_at)],
         ['Held', numberText(work.held_credits)],

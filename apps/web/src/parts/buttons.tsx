@@ -1,115 +1,143 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useRef, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Check, Copy, type LucideIcon } from 'lucide-preact';
 import { type Action, useAction } from '../use-data.js';
+import { Icon } from './icon.js';
+import { Dialog } from './overlays.js';
 import { Fault } from './parts.js';
+import { say } from './toasts.js';
 
-interface ActionButtonProps {
+type Kind = 'primary' | 'quiet' | 'danger' | 'destructive';
+
+export interface ButtonProps {
+  readonly kind?: Kind | undefined;
+  readonly isSmall?: boolean;
+  readonly icon?: LucideIcon;
+  /** The name for screen readers, where the text does not say of what; required for a button with an icon alone. */
+  readonly label?: string | undefined;
+  /** While the work runs; the text then says so. */
+  readonly isBusy?: boolean;
+  readonly busyText?: string;
+  readonly isDisabled?: boolean;
+  readonly type?: 'button' | 'submit';
+  /** The id of its form, if it is not in that. */
+  readonly form?: string;
+  readonly class?: string;
+  readonly onClick?: (event: MouseEvent) => void;
+  readonly children?: ComponentChildren;
+}
+
+/** A button. While it is busy it keeps the focus and takes no click. */
+export function Button(props: ButtonProps) {
+  const { kind, isSmall = false, icon, label, isBusy = false, busyText, isDisabled = false, children, onClick } = props;
+  const isSquare = children === undefined;
+  const names = ['button', kind, isSmall ? 'small' : undefined, isSquare ? 'square' : undefined, props.class];
+  return (
+    <button
+      type={props.type === 'submit' && !isBusy ? 'submit' : 'button'}
+      form={props.form}
+      class={names.filter(Boolean).join(' ')}
+      aria-label={label}
+      title={isSquare ? label : undefined}
+      aria-busy={isBusy || undefined}
+      disabled={isDisabled}
+      onClick={(event) => {
+        if (!isBusy) onClick?.(event);
+      }}
+    >
+      {isBusy ? <span class="spinner" /> : icon === undefined ? null : <Icon of={icon} size={14} />}
+      {isBusy && busyText !== undefined ? busyText : children}
+    </button>
+  );
+}
+
+interface ActionButtonProps extends Omit<ButtonProps, 'isBusy' | 'onClick' | 'type'> {
   /** Runs on a click. Why it does not work is said behind the button. */
   readonly action: () => Promise<void>;
-  readonly kind?: 'secondary' | 'danger';
-  /** Says more than the text, to who does not see where the button is. */
-  readonly fullLabel?: string;
-  readonly isDisabled?: boolean;
-  readonly children: ComponentChildren;
 }
 
 /** A button that does something at once, and waits for it. */
-export function ActionButton({ action, kind = 'secondary', fullLabel, isDisabled, children }: ActionButtonProps) {
+export function ActionButton({ action, ...button }: ActionButtonProps) {
   const { isBusy, fault, run } = useAction();
   return (
     <>
-      <button
-        type="button"
-        class={`outline ${kind} small`}
-        aria-label={fullLabel}
-        aria-busy={isBusy}
-        disabled={isBusy || isDisabled === true}
-        onClick={() => void run(action)}
-      >
-        {children}
-      </button>
+      <Button isSmall {...button} isBusy={isBusy} onClick={() => void run(action)} />
       <Fault text={fault} />
     </>
   );
 }
 
-export interface ConfirmButtonProps<T> {
-  readonly label: string;
-  /** The label for screen readers, where the visible one does not say of what. */
-  readonly fullLabel?: string;
+/** Sends a form, once at a time. */
+export function SubmitButton({ kind = 'primary', ...button }: Omit<ButtonProps, 'type'>) {
+  return <Button kind={kind} {...button} type="submit" />;
+}
+
+export interface QuestionProps<T> {
   readonly question: string;
-  readonly consequence: string;
+  readonly consequence: ComponentChildren;
   /** Whether nothing is lost by it. */
   readonly isHarmless?: boolean;
-  /** The label of the button that confirms. */
+  /** The label of the button that confirms, and what it says meanwhile. */
   readonly doIt: string;
+  readonly busyText?: string;
   /** Fields to fill in; `action` gets what was. */
   readonly children?: ComponentChildren;
   readonly action: (form: FormData) => Promise<T>;
   /** Runs once the dialog is closed, for example to move the focus. */
-  readonly done: (result: T) => Promise<void>;
+  readonly done: (result: T) => Promise<void> | void;
   /** Says why it did not work. */
   readonly note?: (failed: Action) => ComponentChildren;
 }
 
-/** A button for what has a consequence: a dialog asks first. It keeps the focus, and Escape closes it. */
-export function ConfirmButton<T>(props: ConfirmButtonProps<T>) {
-  const { label, fullLabel = label, isHarmless = false } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
+export interface ConfirmButtonProps<T> extends QuestionProps<T> {
+  readonly label: string;
+  readonly icon?: LucideIcon;
+  /** The label for screen readers, where the visible one does not say of what. */
+  readonly fullLabel?: string;
+}
+
+/** A button for what has a consequence: a dialog asks first. */
+export function ConfirmButton<T>({ label, icon, fullLabel, ...question }: ConfirmButtonProps<T>) {
   const [isOpen, setOpen] = useState(false);
-  // It outlives the dialog, so that what is under way is not done twice.
-  const doing = useAction();
-  const id = useId();
-  const open = (): void => {
-    doing.setFault(undefined);
-    setOpen(true);
-    requestAnimationFrame(() => dialog.current?.showModal());
-  };
   return (
     <>
-      <button
-        type="button"
-        class={`outline small ${isHarmless ? 'secondary' : 'danger'}`}
-        aria-label={fullLabel}
-        aria-haspopup="dialog"
-        onClick={open}
+      <Button
+        kind={question.isHarmless === true ? undefined : 'danger'}
+        isSmall
+        {...(icon === undefined ? {} : { icon })}
+        label={fullLabel}
+        onClick={() => setOpen(true)}
       >
         {label}
-      </button>
-      <dialog
-        ref={dialog}
-        aria-labelledby={`${id}-question`}
-        aria-describedby={`${id}-consequence`}
-        onClose={() => setOpen(false)}
-      >
-        {isOpen ? <Question {...props} id={id} doing={doing} close={() => dialog.current?.close()} /> : null}
-      </dialog>
+      </Button>
+      <ConfirmDialog {...question} isOpen={isOpen} close={() => setOpen(false)} />
     </>
   );
 }
 
-interface QuestionProps<T> extends ConfirmButtonProps<T> {
-  readonly id: string;
-  readonly doing: Action;
+interface ConfirmDialogProps<T> extends QuestionProps<T> {
+  readonly isOpen: boolean;
   readonly close: () => void;
 }
 
+/** Names the object and the consequence, and does it once the person confirms. Escape closes it. */
+export function ConfirmDialog<T>({ isOpen, close, ...question }: ConfirmDialogProps<T>) {
+  const id = useId();
+  // It outlives the question, so that what is under way is not done twice.
+  const doing = useAction();
+  return (
+    <Dialog isOpen={isOpen} close={close} labelledBy={`${id}-question`}>
+      <Question {...question} id={id} doing={doing} close={close} />
+    </Dialog>
+  );
+}
+
 /** Created again each time the dialog opens, so that it contains nothing from an earlier time. */
-function Question<T>({
-  question,
-  isHarmless,
-  doIt,
-  children,
-  action,
-  done,
-  note,
-  id,
-  doing,
-  close,
-  ...props
-}: QuestionProps<T>) {
-  const consequence = <p id={`${id}-consequence`}>{props.consequence}</p>;
+function Question<T>(props: QuestionProps<T> & { id: string; doing: Action; close: () => void }) {
+  const { id, question, consequence, isHarmless = false, doIt, children, action, done, note, doing, close } = props;
+  const { setFault } = doing;
+  // oxlint-disable-next-line react-hooks/exhaustive-deps
+  useEffect(() => setFault(undefined), []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -120,61 +148,28 @@ function Question<T>({
     });
   };
   return (
-    <article>
-      <h3 id={`${id}-question`}>{question}</h3>
-      {children === undefined ? consequence : null}
-      <form id={id} onSubmit={submit} autocomplete="off">
-        {children === undefined ? null : consequence}
-        {children}
-      </form>
+    <form id={id} class="stack-s" onSubmit={submit} autocomplete="off">
+      <h2 id={`${id}-question`}>{question}</h2>
+      <p>{consequence}</p>
+      {children}
       {note === undefined ? <Fault text={doing.fault} /> : note(doing)}
       <footer>
-        <button type="button" class="secondary" onClick={close}>
-          Cancel
-        </button>
-        <SubmitButton form={id} kind={isHarmless === true ? undefined : 'danger'} isBusy={doing.isBusy}>
+        <Button onClick={close}>Cancel</Button>
+        <SubmitButton
+          kind={isHarmless ? 'primary' : 'destructive'}
+          isBusy={doing.isBusy}
+          {...(props.busyText === undefined ? {} : { busyText: props.busyText })}
+        >
           {doIt}
         </SubmitButton>
       </footer>
-    </article>
-  );
-}
-
-interface SubmitButtonProps {
-  /** The id of its form, if it is not in that. */
-  readonly form?: string;
-  readonly kind?: string | undefined;
-  readonly isBusy: boolean;
-  readonly children: ComponentChildren;
-}
-
-/** Sends a form, once at a time. */
-export function SubmitButton({ form, kind, isBusy, children }: SubmitButtonProps) {
-  return (
-    <button type="submit" form={form} class={kind} aria-busy={isBusy} disabled={isBusy}>
-      {children}
-    </button>
-  );
-}
-
-/** A button that does something harmless at once. */
-export function SmallButton({
-  onClick,
-  children,
-}: {
-  readonly onClick: () => void;
-  readonly children: ComponentChildren;
-}) {
-  return (
-    <button type="button" class="outline secondary small" onClick={onClick}>
-      {children}
-    </button>
+    </form>
   );
 }
 
 interface MoreButtonProps {
   readonly pages: { readonly more?: (() => Promise<void>) | undefined; readonly isReading: boolean };
-  /** The kind of items, as in "More keys"; without it the button is larger. */
+  /** The kind of items, as in "More keys". */
   readonly what?: string;
 }
 
@@ -182,46 +177,85 @@ interface MoreButtonProps {
 export function MoreButton({ pages: { more, isReading }, what }: MoreButtonProps) {
   if (more === undefined) return null;
   return (
-    <button
-      type="button"
-      class={what === undefined ? 'outline secondary more' : 'outline secondary small more'}
-      aria-busy={isReading}
-      disabled={isReading}
-      onClick={() => void more()}
-    >
-      {what === undefined ? 'Show more' : `More ${what}`}
-    </button>
+    <p class="more">
+      <Button isBusy={isReading} onClick={() => void more()}>
+        {what === undefined ? 'Show more' : `More ${what}`}
+      </Button>
+    </p>
   );
+}
+
+const DONE_MS = 2_000;
+
+/** Copies a text, and says so for two seconds. Returns whether it was copied. Browsers let pages copy with TLS only. */
+export function useCopy(text: string, what: string): readonly [isCopied: boolean, copy: () => Promise<boolean>] {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<boolean> => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      say(`${what} can’t be copied without HTTPS. Select it and press Ctrl+C or ⌘C.`);
+      return false;
+    }
+    setCopied(true);
+    say(`Copied ${what}.`);
+    setTimeout(() => setCopied(false), DONE_MS);
+    return true;
+  };
+  return [isCopied, copy];
 }
 
 interface CopyableProps {
   readonly text: string;
   /** The name of the text, as in "Copy the address". */
   readonly what: string;
+  /** Whether long lines are wrapped; they are scrolled where absent. */
+  readonly isWrapped?: boolean;
 }
 
-/** A text to copy. If the browser does not let pages copy, as without TLS, the text is selected instead. */
-export function Copyable({ text, what }: CopyableProps) {
+/** A text to copy, such as code. If the browser does not let the page copy, the text is selected instead. */
+export function Copyable({ text, what, isWrapped = false }: CopyableProps) {
   const shown = useRef<HTMLPreElement>(null);
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(text);
-      announce(`Copied ${what}.`);
-    } catch {
-      if (shown.current) window.getSelection()?.selectAllChildren(shown.current);
-      announce(`Selected ${what}: press Ctrl+C or ⌘C to copy.`);
-    }
+  const [isCopied, copy] = useCopy(text, what);
+  const copyOrSelect = async (): Promise<void> => {
+    if (!(await copy()) && shown.current) window.getSelection()?.selectAllChildren(shown.current);
   };
   return (
-    <div class="copyable">
-      <pre ref={shown}>
+    <div class="code">
+      {/* A region that scrolls can be reached with the keyboard. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre ref={shown} class={isWrapped ? 'wrap' : undefined} tabIndex={0}>
         <code>{text}</code>
       </pre>
-      <button type="button" class="outline secondary small" aria-label={`Copy ${what}`} onClick={() => void copy()}>
-        Copy
-      </button>
+      <Button isSmall icon={isCopied ? Check : Copy} label={`Copy ${what}`} onClick={() => void copyOrSelect()}>
+        {isCopied ? 'Copied' : 'Copy'}
+      </Button>
     </div>
   );
+}
+
+/** An id, shortened in the middle, that is copied as a whole. */
+export function CopyableId({
+  id,
+  what = 'id',
+  shown = shortId(id),
+}: {
+  readonly id: string;
+  readonly what?: string;
+  readonly shown?: string;
+}) {
+  const [isCopied, copy] = useCopy(id, what);
+  return (
+    <button type="button" class="copy" title={id} aria-label={`Copy ${what} ${id}`} onClick={() => void copy()}>
+      <span class="cut">{shown}</span>
+      <Icon of={isCopied ? Check : Copy} size={12} />
+    </button>
+  );
+}
+
+/** The first 8 and the last 12 characters of a UUID. */
+export function shortId(id: string): string {
+  return id.length > 24 ? `${id.slice(0, 8)}…${id.slice(-12)}` : id;
 }
 
 interface ShownOnceProps {
@@ -234,12 +268,14 @@ interface ShownOnceProps {
 /** A secret, to be copied before it is gone. */
 export function ShownOnce({ secret, onDone, children }: ShownOnceProps) {
   return (
-    <div class="secret">
-      <p>{children}</p>
-      <Copyable text={secret} what="the secret" />
-      <button type="button" onClick={onDone}>
-        I have copied it
-      </button>
+    <div class="attention once">
+      <div class="stack-s">
+        <p>{children}</p>
+        <Copyable text={secret} what="the secret" isWrapped />
+        <Button isSmall onClick={onDone}>
+          I have copied it
+        </Button>
+      </div>
     </div>
   );
 }

@@ -1,40 +1,99 @@
 import type { ComponentChildren } from 'preact';
-import { goTo, hrefOf, type SectionName, type Within } from '../router.js';
+import { useEffect, useState } from 'preact/hooks';
+import { ChevronRight, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-preact';
+import { dateText, preciseTimeText, sinceText } from '../format.js';
+import { goTo, hrefOf, type PageName, type Within } from '../places.js';
+import { currency, overview } from '../session.js';
+import { numberText } from '../format.js';
 import type { Overview } from '../server-types.js';
 import type { Data } from '../use-data.js';
+import { Icon } from './icon.js';
 
-/** The properties of every section of the page. */
-export interface SectionProps {
+/** What every page is given. */
+export interface PageProps {
   readonly overview: Overview;
-  /** Reads the overview again. */
-  readonly reload: () => Promise<void>;
+}
+
+interface PageFrameProps {
+  readonly title: ComponentChildren;
+  /** The page above, for a single item of it. */
+  readonly above?: { readonly page: PageName; readonly text: string; readonly query?: Within['query'] };
+  /** At the right of the bar at the top. */
+  readonly actions?: ComponentChildren;
+  /** `narrow` limits the width of lines; `full` has no space around. */
+  readonly width?: 'narrow' | 'wide' | 'full';
+  readonly children: ComponentChildren;
+}
+
+/** A page: the bar at the top with the title and the balance, and the content. */
+export function Page({ title, above, actions, width = 'narrow', children }: PageFrameProps) {
+  return (
+    <div class="grow">
+      <header class="topbar">
+        <div class="crumbs">
+          {above === undefined ? null : (
+            <>
+              <PlaceLink page={above.page} query={above.query ?? {}}>
+                {above.text}
+              </PlaceLink>
+              <Icon of={ChevronRight} size={14} />
+            </>
+          )}
+          <h1 class="cut" id="page-title" tabIndex={-1}>
+            {title}
+          </h1>
+        </div>
+        {actions}
+        <Balance />
+      </header>
+      <main id="content" tabIndex={-1} class={width === 'wide' ? 'page' : `page ${width}`}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Balance() {
+  const account = overview.value?.account;
+  if (account === undefined) return null;
+  return (
+    <PlaceLink
+      page="usage"
+      class="balance"
+      label={`Balance: ${numberText(account.available_credits)} ${account.currency}`}
+    >
+      <span class="wide-only">Balance</span>
+      <strong>{numberText(account.available_credits)}</strong>
+      <span class="wide-only faint">{account.currency}</span>
+    </PlaceLink>
+  );
 }
 
 export interface CardProps {
   readonly id: string;
   readonly title: string;
   readonly note?: ComponentChildren;
+  /** At the right of the heading. */
+  readonly actions?: ComponentChildren;
+  /** Whether the content reaches the edges, as a table does. */
+  readonly isFlush?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** A titled part of a section. Its heading can take the focus when what had it is gone. */
-export function Card({ id, title, note, children }: CardProps) {
+/** A titled part of a page. Its heading can take the focus when what had it is gone. */
+export function Card({ id, title, note, actions, isFlush = false, children }: CardProps) {
   return (
-    <section class="card" aria-labelledby={id}>
+    <section class="panel" aria-labelledby={id}>
       <header>
         <h2 id={id} tabIndex={-1}>
           {title}
         </h2>
-        {note === undefined ? null : <p class="quiet">{note}</p>}
+        {note === undefined ? null : <p>{note}</p>}
+        {actions === undefined ? null : <div class="row push">{actions}</div>}
       </header>
-      {children}
+      {isFlush ? children : <div class="body stack">{children}</div>}
     </section>
   );
-}
-
-/** Moves the focus to a heading, once the page is drawn. */
-export function focusOn(id: string): void {
-  requestAnimationFrame(() => document.getElementById(id)?.focus());
 }
 
 /** One line of a list of facts; nothing where there is no text. */
@@ -50,14 +109,12 @@ export function Fact({ name, text }: { readonly name: string; readonly text: Com
 
 interface FactsProps {
   readonly facts: readonly (readonly [name: string, text: ComponentChildren])[];
-  /** Further classes. */
-  readonly class?: string;
 }
 
 /** A list of facts, without those that have no text. */
-export function Facts({ facts, class: more = '' }: FactsProps) {
+export function Facts({ facts }: FactsProps) {
   return (
-    <dl class={`facts ${more}`.trim()}>
+    <dl class="facts">
       {facts.map(([name, text]) => (
         <Fact key={name} name={name} text={text} />
       ))}
@@ -76,20 +133,18 @@ interface ChoiceProps<T extends string | number> {
   readonly changed?: (value: string) => void;
 }
 
-/** A filter by one of some values. */
-export function Choice<T extends string | number>({
-  label,
-  name,
-  value,
-  none = 'Any',
-  among,
-  text,
-  changed,
-}: ChoiceProps<T>) {
+/** A field with one of some values. */
+export function Choice<T extends string | number>(props: ChoiceProps<T>) {
+  const { label, name, value, none = 'Any', among, text, changed } = props;
   return (
-    <label>
-      {label}
-      <select name={name} value={value ?? ''} onChange={({ currentTarget }) => changed?.(currentTarget.value)}>
+    <label class="field">
+      <span class="label">{label}</span>
+      <select
+        class="input"
+        name={name}
+        value={value ?? ''}
+        onChange={({ currentTarget }) => changed?.(currentTarget.value)}
+      >
         {none === null ? null : <option value="">{none}</option>}
         {among.map((one) => (
           <option key={one} value={one}>
@@ -105,17 +160,12 @@ interface RowsProps<T> {
   readonly items: readonly T[];
   /** The text where there is none. */
   readonly empty: ComponentChildren;
-  readonly isDense?: boolean;
   readonly children: (item: T) => ComponentChildren;
 }
 
 /** A list, one row for each item. */
-export function Rows<T>({ items, empty, isDense = false, children }: RowsProps<T>) {
-  return items.length === 0 ? (
-    <p class="empty">{empty}</p>
-  ) : (
-    <ul class={isDense ? 'rows dense' : 'rows'}>{items.map(children)}</ul>
-  );
+export function Rows<T>({ items, empty, children }: RowsProps<T>) {
+  return items.length === 0 ? <p class="empty">{empty}</p> : <ul class="list">{items.map(children)}</ul>;
 }
 
 interface RowProps {
@@ -135,59 +185,158 @@ interface RowProps {
 }
 
 /** One item of a list. */
-export function Row({ title, badge, isWarning, isOver, actions, note, facts, children }: RowProps) {
+export function Row({ title, badge, isWarning = false, isOver = false, actions, note, facts, children }: RowProps) {
   return (
-    <li class={isOver === true ? 'over' : undefined}>
-      <div class="row-head">
-        <h3>
+    <li class={isOver ? 'over' : undefined}>
+      <div class="grow stack-s">
+        <h3 class="row wrap">
           {title}
-          {badge === undefined ? null : <span class={isWarning === true ? 'badge warning' : 'badge'}>{badge}</span>}
+          {badge === undefined ? null : <Badge look={isWarning ? 'fail' : undefined}>{badge}</Badge>}
         </h3>
-        {actions}
+        {note === undefined ? null : <p class="small muted">{note}</p>}
+        <Facts facts={facts} />
+        {children}
       </div>
-      {note === undefined ? null : <p class="quiet">{note}</p>}
-      <Facts facts={facts} />
-      {children}
+      {actions === undefined ? null : <div class="row wrap">{actions}</div>}
     </li>
   );
 }
 
+export type Look = 'ok' | 'fail' | 'active' | 'plain';
+
+/** A state in one word: grey, or coloured with a dot. */
+export function Badge({ look, children }: { readonly look?: Look | undefined; readonly children: ComponentChildren }) {
+  return <span class={look === undefined ? 'badge' : `badge ${look}`}>{children}</span>;
+}
+
 /** Why something did not work; nothing without a text. */
-export function Fault({ text }: { readonly text: string | undefined }) {
+export function Fault({
+  text,
+  children,
+}: {
+  readonly text: string | undefined;
+  readonly children?: ComponentChildren;
+}) {
   if (text === undefined) return null;
   return (
-    <p class="fault" role="alert">
-      {text}
+    <p class="attention bad" role="alert">
+      <Icon of={CircleAlert} />
+      <span>{text}</span>
+      {children}
     </p>
+  );
+}
+
+/** What needs the person's attention, with a way out. */
+export function Attention({
+  children,
+  action,
+}: {
+  readonly children: ComponentChildren;
+  readonly action?: ComponentChildren;
+}) {
+  return (
+    <p class="attention">
+      <Icon of={TriangleAlert} />
+      <span>{children}</span>
+      {action}
+    </p>
+  );
+}
+
+interface EmptyProps {
+  readonly icon: LucideIcon;
+  readonly title: string;
+  readonly text?: ComponentChildren;
+  /** What to do next. */
+  readonly children?: ComponentChildren;
+}
+
+/** Says why a list has nothing, and the next step. */
+export function Empty({ icon, title, text, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      <Icon of={icon} size={24} />
+      <h2>{title}</h2>
+      {text === undefined ? null : <p>{text}</p>}
+      {children === undefined ? null : <div class="row">{children}</div>}
+    </div>
   );
 }
 
 export interface Figure {
   readonly name: string;
-  readonly value: string;
-  readonly note: string;
+  readonly value: ComponentChildren;
+  /** Beside the value. */
+  readonly unit?: ComponentChildren;
+  readonly note?: ComponentChildren;
 }
 
-/** The figures that matter most, side by side; where they are many, narrower. */
-export function Figures({
-  figures,
-  isNarrow = false,
-}: {
-  readonly figures: readonly Figure[];
-  readonly isNarrow?: boolean;
-}) {
+/** The figures that matter most, side by side. */
+export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
   return (
-    <dl class={isNarrow ? 'figures narrow' : 'figures'}>
-      {figures.map(({ name, value, note }) => (
+    <dl class="panel figures">
+      {figures.map(({ name, value, unit, note }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <strong>{value}</strong>
-            <span class="quiet">{note}</span>
+            {value}
+            {unit === undefined ? null : <small>{unit}</small>}
           </dd>
+          {note === undefined ? null : <dd>{note}</dd>}
         </div>
       ))}
     </dl>
+  );
+}
+
+/** A part of a limit; red from nine tenths on. */
+export function Meter({ value, max, label }: { readonly value: number; readonly max: number; readonly label: string }) {
+  const part = max <= 0 ? 1 : Math.min(1, value / max);
+  return (
+    // There is no file to show.
+    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role
+    <span class={part >= 0.9 ? 'meter full' : 'meter'} role="img" aria-label={label}>
+      <i style={{ inlineSize: `${Math.round(part * 100)}%` }} />
+    </span>
+  );
+}
+
+const MINUTE_MS = 60_000;
+
+/** A time as its distance from now; the exact one is its title. */
+export function Time({ at }: { readonly at: string }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), MINUTE_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <time dateTime={at} title={preciseTimeText(at)}>
+      {sinceText(at, now)}
+    </time>
+  );
+}
+
+/** A UTC day, or "never" without one. */
+export function DayOf({ at, none = 'Never' }: { readonly at: string | null; readonly none?: string }) {
+  if (at === null) return <span class="faint">{none}</span>;
+  return <time dateTime={at}>{dateText(at)}</time>;
+}
+
+/** An amount with the account's name for its credits. */
+export function creditsText(credits: number): string {
+  return `${numberText(credits)} ${currency.value}`;
+}
+
+/** Lines of text that are being loaded. */
+export function SkeletonLines({ count = 3 }: { readonly count?: number }) {
+  return (
+    <div class="stack" aria-hidden="true">
+      {Array.from({ length: count }, (_, index) => (
+        <div key={index} class="skeleton line" />
+      ))}
+    </div>
   );
 }
 
@@ -195,25 +344,27 @@ interface LoadedProps<T> {
   readonly data: Data<T>;
   /** The name of the data, as in "Loading keys…". */
   readonly what: string;
+  /** In the final size, while it loads. */
+  readonly skeleton?: ComponentChildren;
   readonly children: (value: T) => ComponentChildren;
 }
 
 /** Shows the data, that it is loading, or why it could not be loaded with a button to try again. */
-export function Loaded<T>({ data: { value, fault, reload }, what, children }: LoadedProps<T>) {
+export function Loaded<T>({ data: { value, fault, reload }, what, skeleton, children }: LoadedProps<T>) {
   return (
     <>
-      {fault === undefined ? null : (
-        <div class="fault" role="alert">
-          <p>{fault}</p>
-          <button type="button" class="outline secondary small" onClick={() => void reload()}>
-            Try again
-          </button>
-        </div>
-      )}
+      <Fault text={fault}>
+        <button type="button" class="button small" onClick={() => void reload()}>
+          Try again
+        </button>
+      </Fault>
       {value !== undefined ? (
         children(value)
       ) : fault === undefined ? (
-        <p class="loading" aria-busy="true">{`Loading ${what}…`}</p>
+        <div aria-busy="true">
+          <span class="visually-hidden">{`Loading ${what}…`}</span>
+          {skeleton ?? <SkeletonLines />}
+        </div>
       ) : null}
     </>
   );
@@ -222,19 +373,18 @@ export function Loaded<T>({ data: { value, fault, reload }, what, children }: Lo
 interface PageLinkProps {
   readonly href: string;
   readonly isCurrent?: boolean;
-  readonly class?: string;
+  readonly class?: string | undefined;
   /** The label for screen readers, where the visible text does not say where it leads. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   readonly children: ComponentChildren;
 }
 
-/** A link to an address of this page, which needs no other page for it. With a key held down browsers do what they do. */
+/** A link to an address of the console, which needs no other page for it. With a key held down browsers do what they do. */
 export function PageLink({ href, isCurrent = false, class: className, label, children }: PageLinkProps) {
   const follow = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     goTo(href);
-    window.scrollTo(0, 0);
   };
   return (
     <a href={href} class={className} aria-label={label} aria-current={isCurrent ? 'page' : undefined} onClick={follow}>
@@ -243,19 +393,14 @@ export function PageLink({ href, isCurrent = false, class: className, label, chi
   );
 }
 
-interface SectionLinkProps extends Within {
-  readonly name: SectionName;
-  readonly isCurrent?: boolean;
-  readonly class?: string;
-  /** The label for screen readers, where the visible text does not say where it leads. */
-  readonly label?: string;
-  readonly children: ComponentChildren;
+interface PlaceLinkProps extends Within, Omit<PageLinkProps, 'href'> {
+  readonly page: PageName;
 }
 
-/** A link to a section of the page, or to something in it. */
-export function SectionLink({ name, id, query = {}, children, ...link }: SectionLinkProps) {
+/** A link to a page of the console, or to something in it. */
+export function PlaceLink({ page, id, query = {}, children, ...link }: PlaceLinkProps) {
   return (
-    <PageLink href={hrefOf(name, { id, query })} {...link}>
+    <PageLink href={hrefOf(page, { id, query })} {...link}>
       {children}
     </PageLink>
   );

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import type { Model, PreparedUpload, Role } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { numberText } from '../format.js';
-import { SmallButton } from '../parts/buttons.js';
+import { Button } from '../parts/buttons.js';
 import type { GenerationInput } from '../server-types.js';
-import { change, newKey, readable, remove, RequestFailed, sentenceOf } from '../server.js';
+import { change, readable, remove, Explained, sentenceOf, randomKey } from '../server.js';
 
 export interface UploadOf {
   readonly appId: string;
@@ -27,11 +27,11 @@ export async function uploadReference({ appId, file, role, signal }: UploadOf): 
       role,
       ...(sha256 === undefined ? {} : { sha256 }),
     },
-    { idempotencyKey: newKey(), signal },
+    { idempotencyKey: randomKey(), signal },
   );
   await put(prepared, bytes, signal);
   const path = inApp(appId, `/uploads/${prepared.upload_id}/complete`);
-  await change(path, {}, { idempotencyKey: newKey(), signal });
+  await change(path, {}, { idempotencyKey: randomKey(), signal });
   return prepared.upload_id;
 }
 
@@ -50,10 +50,10 @@ async function put(
   signal: AbortSignal,
 ): Promise<void> {
   const response = await fetch(readable(url), { method: 'PUT', headers: { ...headers }, body, signal }).catch(() => {
-    throw new RequestFailed('The file could not be sent to where files are kept. Check your connection and try again.');
+    throw new Explained('The file could not be sent to where files are kept. Check your connection and try again.');
   });
   if (!response.ok)
-    throw new RequestFailed(`The file was not taken where files are kept (status ${response.status}). Try again.`);
+    throw new Explained(`The file was not taken where files are kept (status ${response.status}). Try again.`);
 }
 
 /** A reference file on its way, or one that is there. */
@@ -129,7 +129,7 @@ export function useReferences(appId: string, known: GenerationInput['references'
       const added = files.map((file): Reference => {
         const preview = URL.createObjectURL(file);
         previews.current.push(preview);
-        return { key: newKey(), name: file.name, role, state: 'uploading', file, preview };
+        return { key: randomKey(), name: file.name, role, state: 'uploading', file, preview };
       });
       setAll((before) => [...before, ...added]);
       for (const one of added) void send(one);
@@ -146,7 +146,7 @@ export function useReferences(appId: string, known: GenerationInput['references'
 }
 
 function earlier({ upload_id: uploadId, role }: GenerationInput['references'][number], index: number): Reference {
-  return { key: newKey(), name: `Reference ${index + 1} of the earlier generation`, role, state: 'ready', uploadId };
+  return { key: randomKey(), name: `Reference ${index + 1} of the earlier generation`, role, state: 'ready', uploadId };
 }
 
 /** The names of the roles on this page. */
@@ -212,8 +212,10 @@ export function ReferenceList({ model, references, faultAt, fault }: ReferenceLi
       {fault === undefined ? null : <p class="field-fault">{fault}</p>}
       {left > 0 ? (
         <p class="drop-text">
-          <SmallButton onClick={() => input.current?.click()}>Choose files</SmallButton>
-          <span class="quiet">{`or drop them here: ${typesText(types)}, up to ${sizeText(model.limits.max_upload_bytes)}`}</span>
+          <Button isSmall onClick={() => input.current?.click()}>
+            Choose files
+          </Button>
+          <span class="small muted">{`or drop them here: ${typesText(types)}, up to ${sizeText(model.limits.max_upload_bytes)}`}</span>
         </p>
       ) : null}
       <input
@@ -252,7 +254,7 @@ function ReferenceRow({ reference, roles, references, fault }: ReferenceRowProps
       {preview === undefined ? null : <img src={preview} alt="" />}
       <div class="reference-text">
         <span aria-busy={state === 'uploading'}>{name}</span>
-        <span class="quiet" aria-live="polite">
+        <span class="small muted" aria-live="polite">
           {state === 'uploading' ? 'Uploading…' : state === 'ready' ? 'Ready' : 'Not uploaded'}
         </span>
         {fault === undefined ? null : (
@@ -274,16 +276,15 @@ function ReferenceRow({ reference, roles, references, fault }: ReferenceRowProps
           ))}
         </select>
       ) : (
-        <span class="quiet">{ROLE_TEXTS[role]}</span>
+        <span class="small muted">{ROLE_TEXTS[role]}</span>
       )}
-      <div class="actions">
-        {state === 'failed' ? <SmallButton onClick={() => references.retry(key)}>Try again</SmallButton> : null}
-        <button
-          type="button"
-          class="outline secondary small"
-          aria-label={`Remove ${name}`}
-          onClick={() => references.drop(key)}
-        >
+      <div class="row wrap">
+        {state === 'failed' ? (
+          <Button isSmall onClick={() => references.retry(key)}>
+            Try again
+          </Button>
+        ) : null}
+        <button type="button" class="button small" aria-label={`Remove ${name}`} onClick={() => references.drop(key)}>
           Remove
         </button>
       </div>

@@ -1,15 +1,15 @@
 import { useMemo } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageRow, type UsageSums } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { dayText, numberText } from '../format.js';
 import { saveAs } from '../media/shown-output.js';
 import { ActionButton } from '../parts/buttons.js';
 import { Card, Choice, Loaded } from '../parts/parts.js';
-import { changeQuery, place } from '../router.js';
+import { changeQuery, place } from '../places.js';
 import { addressOf, read } from '../server.js';
 import { useData } from '../use-data.js';
-import { BarPlot, type PlottedSeries } from './bar-plot.js';
+import { Plot, type Series } from '../parts/plot.js';
 
 const DAY_MS = 86_400_000;
 
@@ -79,7 +79,7 @@ export function UsageCard({ appId, currency }: { readonly appId: string; readonl
 }
 
 function ShownUsage({ path, currency }: { readonly path: string; readonly currency: string }) {
-  const usage = useData(path, readAll);
+  const usage = useData(path, { load: readAll });
   return (
     <Loaded data={usage} what="the usage">
       {(value) =>
@@ -163,34 +163,22 @@ function Plots({ usage, currency }: { readonly usage: Usage; readonly currency: 
   const { by } = usage;
   const rows = useMemo(() => rowsOf(usage), [usage]);
   const bars = useMemo(() => barsOf(usage, rows), [usage, rows]);
-  const names = useMemo(() => bars.map(({ name }) => name), [bars]);
-  const credits = useMemo(
-    () =>
-      seriesOf(bars, [
-        ['Reserved', '--plot-quiet', 'reserved_credits'],
-        ['Charged', '--plot', 'charged_credits'],
-      ]),
-    [bars],
-  );
-  const generations = useMemo(
-    () =>
-      seriesOf(bars, [
-        ['Generations', '--plot', 'generations'],
-        ['Failed', '--danger', 'failed'],
-      ]),
-    [bars],
-  );
   const head = BY_TEXTS[by];
   const lower = head.toLowerCase();
   const parts = { head, rows, total: usage.total };
   return (
     <>
       {bars.length < rows.length && by !== 'day' ? (
-        <p class="quiet">{`The plots show the ${MAX_BARS} that cost most; the tables show all.`}</p>
+        <p class="small muted">{`The plots show the ${MAX_BARS} that cost most; the tables show all.`}</p>
       ) : null}
       <h3>{`Credits by ${lower}`}</h3>
       <div class="plot-and-table">
-        <BarPlot names={names} series={credits} />
+        <Plot
+          label={`Charged credits by ${lower}`}
+          series={CHARGED}
+          bars={bars.map(({ name, sums }) => ({ name, values: [sums.charged_credits] }))}
+          unit={currency}
+        />
         <SumsTable
           {...parts}
           caption={`Credits by ${lower}, in ${currency}`}
@@ -203,7 +191,11 @@ function Plots({ usage, currency }: { readonly usage: Usage; readonly currency: 
       </div>
       <h3>{`Generations by ${lower}`}</h3>
       <div class="plot-and-table">
-        <BarPlot names={names} series={generations} />
+        <Plot
+          label={`Generations by ${lower}`}
+          series={OUTCOMES}
+          bars={bars.map(({ name, sums }) => ({ name, values: [sums.generations - sums.failed, sums.failed] }))}
+        />
         <SumsTable
           {...parts}
           caption={`Generations by ${lower}`}
@@ -234,12 +226,11 @@ function barsOf({ by, from, to, usage }: Usage, rows: readonly Bar[]): readonly 
   return daysOf({ from, to }).map((day) => ({ name: dayText(day), sums: byDay.get(day) ?? NOTHING }));
 }
 
-function seriesOf(
-  bars: readonly Bar[],
-  shown: readonly (readonly [name: string, color: string, of: keyof UsageSums])[],
-): PlottedSeries[] {
-  return shown.map(([name, color, of]) => ({ name, color, values: bars.map(({ sums }) => sums[of]) }));
-}
+const CHARGED: readonly Series[] = [{ name: 'Charged', look: 'series-1' }];
+const OUTCOMES: readonly Series[] = [
+  { name: 'Not failed', look: 'series-1' },
+  { name: 'Failed', look: 'series-fail' },
+];
 
 interface SumsTableProps {
   readonly caption: string;

@@ -1,11 +1,11 @@
 import { useId, useRef } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import { type Delivery, DELIVERY_STATES } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { numberText, textOf, timeText } from '../format.js';
-import { ActionButton, MoreButton, SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Choice, Fault, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
-import { changeQuery, place } from '../router.js';
+import { ActionButton, MoreButton, Button, SubmitButton } from '../parts/buttons.js';
+import { Card, Choice, Fault, Loaded, Row, Rows, PlaceLink } from '../parts/parts.js';
+import { changeQuery, place } from '../places.js';
 import { change } from '../server.js';
 import { useAction, usePages } from '../use-data.js';
 import { attemptText, EVENT_TEXTS, STATE_TEXTS } from './webhook-form.js';
@@ -54,8 +54,10 @@ function ListedDeliveriesCard({ appId, webhookId, state }: ListedProps) {
   const empty = state === undefined ? 'It was told nothing yet.' : 'None is in this state.';
   return (
     <>
-      <div class="actions spaced">
-        <SmallButton onClick={() => void readAgain()}>Read again</SmallButton>
+      <div class="row wrap">
+        <Button isSmall onClick={() => void readAgain()}>
+          Read again
+        </Button>
         <ReplayRange path={path} reload={reload} />
       </div>
       <Loaded data={deliveries} what="deliveries">
@@ -83,9 +85,9 @@ interface DeliveryRowProps {
 function DeliveryRow({ delivery, path, reload }: DeliveryRowProps) {
   const { state, event, attempts, generation_id: id, next_attempt_at: next } = delivery;
   const link = (
-    <SectionLink name="generations" id={id}>
+    <PlaceLink page="generations" id={id}>
       {id}
-    </SectionLink>
+    </PlaceLink>
   );
   return (
     <Row
@@ -125,7 +127,7 @@ function ReplayButton({ delivery, path, reload }: DeliveryRowProps) {
   };
   const fullLabel = `Send again: a generation ${EVENT_TEXTS[delivery.event]}, ${timeText(delivery.occurred_at)}`;
   return (
-    <ActionButton action={replay} fullLabel={fullLabel}>
+    <ActionButton action={replay} label={fullLabel}>
       Send again
     </ActionButton>
   );
@@ -157,7 +159,7 @@ function ReplayRange({ path, reload }: { readonly path: string; readonly reload:
     <>
       <button
         type="button"
-        class="outline secondary small"
+        class="button small"
         aria-haspopup="dialog"
         onClick={() => {
           setFault(undefined);

@@ -1,5 +1,5 @@
 import { useId, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import {
   type DeliveryAttempt,
   type DeliveryState,
@@ -10,11 +10,11 @@ import {
 } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
-import { ActionButton, ConfirmButton, ShownOnce, SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Facts, Fault, focusOn } from '../parts/parts.js';
-import { goTo, hrefOf } from '../router.js';
+import { ActionButton, ConfirmButton, ShownOnce, Button, SubmitButton } from '../parts/buttons.js';
+import { Card, Facts, Fault } from '../parts/parts.js';
+import { goTo, hrefOf } from '../places.js';
 import { change, pointerOf, remove } from '../server.js';
-import { afterChange, useAction, useShownOnce } from '../use-data.js';
+import { afterChange, useAction, useShownOnce, focusOn } from '../use-data.js';
 
 export const EVENT_TEXTS: Readonly<Record<WebhookEvent, string>> = {
   'generation.running': 'begins to run',
@@ -200,10 +200,9 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
   };
   return (
     <Card id="webhook" title={webhook.url} note={webhook.description}>
-      {disabled === undefined ? null : <p class="fault">{disabled}</p>}
+      {disabled === undefined ? null : <p class="attention bad">{disabled}</p>}
       {secret === undefined ? null : <ShownSecret secret={secret} onDone={close} />}
       <Facts
-        class="spaced"
         facts={[
           ['Told when', eventsText(webhook.events)],
           ['Made', timeText(webhook.created_at)],
@@ -216,8 +215,10 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
       {isEditing ? (
         <WebhookForm known={webhook} doIt="Save" submit={(fields) => saved(fields, 'The webhook was changed.')} />
       ) : (
-        <div class="actions">
-          <SmallButton onClick={() => setEditing(true)}>Edit</SmallButton>
+        <div class="row wrap">
+          <Button isSmall onClick={() => setEditing(true)}>
+            Edit
+          </Button>
           <ActionButton
             action={() => saved({ enabled: !isEnabled }, `The webhook is ${isEnabled ? 'disabled' : 'enabled'}.`)}
           >
@@ -244,7 +245,10 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
             consequence="Nothing is sent to it any more, and what it was told is not shown any more. This cannot be undone."
             doIt="Delete it"
             action={() => remove(path)}
-            done={async () => goTo(hrefOf('webhooks', { query: { app } }), 'The webhook is deleted.')}
+            done={() => {
+              announce('The webhook is deleted.');
+              goTo(hrefOf('webhooks', { query: { app } }));
+            }}
           />
         </div>
       )}

@@ -35,7 +35,7 @@ export function AccountPage({ id, self }: AccountPageProps) {
   };
   return (
     <>
-      <p class="back">{linkTo({ name: 'accounts' }, 'All accounts')}</p>
+      <p class="back">{linkTo('operator-accounts', 'All accounts')}</p>
       <Loaded data={account} what="the account">
         {({ account: shown }) => (
           <>
@@ -170,7 +170,7 @@ function PeopleCard({ path, self }: { readonly path: string; readonly self: stri
             <Rows items={people.items} empty="Nobody signs in for this account.">
               {(person) => <PersonRow key={person.person_id} person={person} self={self} done={done} />}
             </Rows>
-            <div class="actions below">
+            <div class="row wrap">
               <MoreButton pages={people} what="people" />
               <NewPerson path={path} done={done} />
             </div>
@@ -236,9 +236,9 @@ function PersonRow({ person, self, done }: PersonRowProps) {
       isOver={isDisabled}
       actions={
         person.person_id === self ? (
-          <span class="quiet">This is you.</span>
+          <span class="small muted">This is you.</span>
         ) : (
-          <div class="actions">
+          <div class="row wrap">
             <Reset person={person} done={done} />
             {isDisabled ? <Enable person={person} done={done} /> : <Disable person={person} done={done} />}
             {person.operator_since === undefined ? <ErasePerson person={person} done={done} /> : null}

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { dateText, numberText, textOf, timeText } from '../../format.js';
 import { MoreButton } from '../../parts/buttons.js';
 import { Card, Facts, Figures, Loaded, Row, Rows } from '../../parts/parts.js';
-import { change, codeOf, RequestFailed } from '../../server.js';
+import { change, codeOf, Explained } from '../../server.js';
 import { afterChange, type Pages } from '../../use-data.js';
 import { ActButton, FailureNote, useAct } from '../act-button.js';
 import { type Account, counted, type Entry, type Operated, type Suspended } from '../server-types.js';
@@ -30,9 +30,9 @@ export function BooksCard({ account, path, changed }: BooksCardProps) {
   return (
     <Card id="books" title={account.name} note={`Created ${dateText(account.created_at)}, in ${account.currency}.`}>
       {account.suspended_at === undefined || account.erased_at !== undefined ? null : (
-        <p class="fault">{`Suspended since ${timeText(account.suspended_at)}: its keys are refused, and nothing can be spent.`}</p>
+        <p class="attention bad">{`Suspended since ${timeText(account.suspended_at)}: its keys are refused, and nothing can be spent.`}</p>
       )}
-      <Figures figures={figures} isNarrow />
+      <Figures figures={figures} />
       <Facts facts={[['Account id', account.account_id]]} />
       {account.erased_at === undefined ? <Acts account={account} path={path} done={done} /> : null}
     </Card>
@@ -41,7 +41,7 @@ export function BooksCard({ account, path, changed }: BooksCardProps) {
 
 function Acts({ account, path, done }: ActProps) {
   return (
-    <div class="actions below">
+    <div class="row wrap">
       <Rename account={account} path={path} done={done} />
       {account.suspended_at === undefined ? (
         <Suspend account={account} path={path} done={done} />
@@ -215,7 +215,7 @@ function Confirmation({ account, path, asked, close, done, changed }: Confirmati
         if (codeOf(refusal) !== 'CONFLICT') throw refusal;
         setOperationId(crypto.randomUUID());
         await changed();
-        throw new RequestFailed(EARLIER);
+        throw new Explained(EARLIER);
       }
     });
   };
@@ -227,7 +227,7 @@ function Confirmation({ account, path, asked, close, done, changed }: Confirmati
         <strong>{numberText(account.available_credits + credits)}</strong>
         {' afterwards. An entry of the ledger cannot be removed.'}
       </p>
-      <p class="quiet">{`Reason: ${reason}`}</p>
+      <p class="small muted">{`Reason: ${reason}`}</p>
       <FailureNote fault={tried === asked ? fault : undefined} error={error} />
       <footer>
         <button type="button" class="secondary" onClick={close}>
@@ -271,7 +271,7 @@ export function Ledger({ entries, currency }: LedgerProps) {
       <Loaded data={entries} what="the ledger">
         {() => (
           <>
-            <Rows items={entries.items} empty="There are no entries yet. Grant credits above." isDense>
+            <Rows items={entries.items} empty="There are no entries yet. Grant credits above.">
               {(entry) => <EntryRow key={entry.sequence} entry={entry} />}
             </Rows>
             <MoreButton pages={entries} what="entries" />
@@ -292,13 +292,13 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
   return (
     <Row
       title={`${KINDS[entry.kind]} ${amountText(entry)}`}
-      actions={<span class="quiet">{timeText(entry.at)}</span>}
+      actions={<span class="small muted">{timeText(entry.at)}</span>}
       facts={[
         ['Available then', numberText(entry.available_after)],
         ['Reason', reason === '' ? undefined : reason],
         ['By', entry.operator_email],
         ['With', entry.credential_name],
-        ['Generation', id && linkTo({ name: 'work', id }, id)],
+        ['Generation', id && linkTo('operator-queue', id, id)],
       ]}
     />
   );

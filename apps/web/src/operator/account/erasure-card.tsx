@@ -23,7 +23,7 @@ export function ErasureCard({ account, path, changed }: ErasureCardProps) {
       note="Removes content and names for good. The ledger keeps amounts, times and ids."
     >
       {account.erased_at === undefined ? (
-        <div class="actions">
+        <div class="row wrap">
           <EraseTrace path={path} done={done} />
           <EraseAccount account={account} path={path} done={done} />
         </div>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { GenerationRequest, Json, Role } from '../../api-types.js';
 import { Copyable } from '../../parts/buttons.js';
-import { Card, SectionLink } from '../../parts/parts.js';
+import { Card, PlaceLink } from '../../parts/parts.js';
 import { ROLE_TEXTS } from '../reference-list.js';
 
 /** A request as programs would send it: with files of their own, since an upload belongs to the App that made it. */
@@ -295,7 +295,7 @@ export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
       title="The same request in code"
       note={
         <>
-          Put the secret of <SectionLink name="api-and-mcp">an API key</SectionLink> into DARKROOM_API_KEY.
+          Put the secret of <PlaceLink page="keys">an API key</PlaceLink> into DARKROOM_API_KEY.
         </>
       }
     >
@@ -316,7 +316,7 @@ export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
         <>
           {install === undefined ? null : <Copyable text={install} what="the command that installs the library" />}
           {fromCheckout === undefined ? null : (
-            <p class="quiet">
+            <p class="small muted">
               Before the first release there is no such package: run <code>{fromCheckout}</code>, with the folder of a
               checkout of Darkroom.
             </p>
@@ -324,7 +324,7 @@ export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
           <Copyable text={text(shown)} what={`the request for ${title}`} />
         </>
       ) : (
-        <p class="notice">{obstacle}</p>
+        <p class="attention">{obstacle}</p>
       )}
     </Card>
   );

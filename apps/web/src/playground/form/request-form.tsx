@@ -37,7 +37,7 @@ function FieldFrame({ id: given, label, note, fault, isRequired, children }: Fie
     <div class="field">
       <label for={id}>
         {label}
-        {isRequired ? null : <span class="quiet"> (optional)</span>}
+        {isRequired ? null : <span class="small muted"> (optional)</span>}
       </label>
       {children({
         'id': id,
@@ -511,10 +511,10 @@ function textOf(estimated: Estimated, { currency, available_credits: available }
     return (
       <>
         <strong>{`${numberText(estimated.credits)} ${currency}`}</strong>
-        <span class="quiet">{` at most, of ${numberText(available)} available`}</span>
+        <span class="small muted">{` at most, of ${numberText(available)} available`}</span>
       </>
     );
   // A field that is at fault says so itself.
-  if (estimated.pointer !== '') return <span class="quiet">The cost is shown once the fields are valid.</span>;
+  if (estimated.pointer !== '') return <span class="small muted">The cost is shown once the fields are valid.</span>;
   return estimated.sentence;
 }

@@ -1,25 +1,20 @@
 import { dateText, dayText, numberText } from '../format.js';
 import { ConfirmButton, Copyable } from '../parts/buttons.js';
-import { Card, Loaded, Row, Rows } from '../parts/parts.js';
-import type { App, Connection, Key, Overview } from '../server-types.js';
+import { Card, Loaded, Page, type PageProps, Row, Rows } from '../parts/parts.js';
+import type { Connection } from '../server-types.js';
 import { change } from '../server.js';
 import { afterChange, useData } from '../use-data.js';
-import { KeyList, listText, NewKeyCard } from './keys.js';
+import { listText } from '../keys/keys-page.js';
 
-/** Keys, connected programs, and how to begin with either. */
-export function AccessSection({ overview }: { readonly overview: Overview }) {
-  const keys = useData<{ readonly keys: readonly Key[]; readonly total: number }>('/keys');
-  const apps = useData<{ readonly apps: readonly App[] }>('/apps');
+/** Connected programs, and how to connect one. */
+export function ConnectionsPage({ overview }: PageProps) {
   return (
-    <>
-      <NewKeyCard overview={overview} apps={apps} keysChanged={keys.reload} />
-      <KeyList keys={keys} currency={overview.account.currency} />
-      {overview.has_oauth ? <ConnectionList currency={overview.account.currency} /> : null}
-      {overview.mcp_url === null ? null : <McpSettings url={overview.mcp_url} hasOAuth={overview.has_oauth} />}
-      {overview.first_request === null ? null : (
-        <FirstRequest baseUrl={overview.base_url} body={overview.first_request} />
-      )}
-    </>
+    <Page title="Connections">
+      <div class="stack">
+        {overview.has_oauth ? <ConnectionList currency={overview.account.currency} /> : null}
+        {overview.mcp_url === null ? null : <McpSettings url={overview.mcp_url} hasOAuth={overview.has_oauth} />}
+      </div>
+    </Page>
   );
 }
 
@@ -83,29 +78,6 @@ function ConnectionRow({ shown, currency, said }: ConnectionRowProps) {
         ['May', listText(shown.may)],
       ]}
     />
-  );
-}
-
-/** A request that works once the key is put into it. */
-function FirstRequest({ baseUrl, body }: { readonly baseUrl: string; readonly body: object }) {
-  const request = [
-    `curl ${baseUrl}/api/v1/developer/generations \\`,
-    '  -H "Authorization: Bearer $DARKROOM_API_KEY" \\',
-    '  -H "Idempotency-Key: $(date +%s)" \\',
-    '  -H "Content-Type: application/json" \\',
-    `  -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`,
-  ].join('\n');
-  return (
-    <Card
-      id="first-request"
-      title="A first request"
-      note="Put the secret of a key into DARKROOM_API_KEY. The answer has an id to ask for the picture with."
-    >
-      <Copyable text={request} what="the request" />
-      <p>
-        <a href="/docs">All requests are in the API reference</a>
-      </p>
-    </Card>
   );
 }
 

@@ -1,10 +1,10 @@
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import { dateText, dayText, numberText, SCOPE_TEXTS, textOf } from '../format.js';
-import { ConfirmButton, ShownOnce, SubmitButton } from '../parts/buttons.js';
-import { Card, focusOn, Loaded, Row, Rows } from '../parts/parts.js';
+import { ConfirmButton, Copyable, ShownOnce, SubmitButton } from '../parts/buttons.js';
+import { Card, Loaded, Page, type PageProps, Row, Rows } from '../parts/parts.js';
 import type { App, Key, NewKey, Overview, Scope } from '../server-types.js';
 import { change } from '../server.js';
-import { afterChange, type Data, useAction, useShownOnce } from '../use-data.js';
+import { afterChange, type Data, useAction, useData, useShownOnce, focusOn } from '../use-data.js';
 
 interface KeyListProps {
   readonly keys: Data<{ readonly keys: readonly Key[]; readonly total: number }>;
@@ -23,7 +23,7 @@ export function KeyList({ keys, currency }: KeyListProps) {
               {(key) => <KeyRow key={key.id} shown={key} currency={currency} said={said} />}
             </Rows>
             {total > shown.length ? (
-              <p class="quiet">{`${numberText(shown.length)} of ${numberText(total)} keys are shown.`}</p>
+              <p class="small muted">{`${numberText(shown.length)} of ${numberText(total)} keys are shown.`}</p>
             ) : null}
           </>
         )}
@@ -153,7 +153,7 @@ function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
         <AppChoice apps={apps} />
       </details>
       {fault === undefined ? null : (
-        <p id="new-key-fault" class="fault" role="alert">
+        <p id="new-key-fault" class="attention bad" role="alert">
           {fault}
         </p>
       )}
@@ -233,6 +233,46 @@ export function NewKeyCard({ overview, apps, keysChanged }: NewKeyCardProps) {
       ) : (
         <NewKeyForm overview={overview} apps={apps} onMade={show} />
       )}
+    </Card>
+  );
+}
+
+/** Keys, and how to begin with one. */
+export function KeysPage({ overview }: PageProps) {
+  const keys = useData<{ readonly keys: readonly Key[]; readonly total: number }>('/keys');
+  const apps = useData<{ readonly apps: readonly App[] }>('/apps');
+  return (
+    <Page title="API keys">
+      <div class="stack">
+        <NewKeyCard overview={overview} apps={apps} keysChanged={keys.reload} />
+        <KeyList keys={keys} currency={overview.account.currency} />
+        {overview.first_request === null ? null : (
+          <FirstRequest baseUrl={overview.base_url} body={overview.first_request} />
+        )}
+      </div>
+    </Page>
+  );
+}
+
+/** A request that works once the key is put into it. */
+function FirstRequest({ baseUrl, body }: { readonly baseUrl: string; readonly body: object }) {
+  const request = [
+    `curl ${baseUrl}/api/v1/developer/generations \\`,
+    '  -H "Authorization: Bearer $DARKROOM_API_KEY" \\',
+    '  -H "Idempotency-Key: $(date +%s)" \\',
+    '  -H "Content-Type: application/json" \\',
+    `  -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`,
+  ].join('\n');
+  return (
+    <Card
+      id="first-request"
+      title="A first request"
+      note="Put the secret of a key into DARKROOM_API_KEY. The answer has an id to ask for the picture with."
+    >
+      <Copyable text={request} what="the request" />
+      <p>
+        <a href="/docs">All requests are in the API reference</a>
+      </p>
     </Card>
   );
 }

@@ -1,9 +1,10 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import { dateText, dayText, textOf } from '../format.js';
 import { ConfirmButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fault, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
+import { Card, Fault, Loaded, Row, Rows, type PageProps } from '../parts/parts.js';
 import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
-import { change, codeOf, RequestFailed } from '../server.js';
+import { reloadOverview } from '../session.js';
+import { change, codeOf, Explained } from '../server.js';
 import { type Action, afterChange, useAction, useData } from '../use-data.js';
 
 interface Passkeys {
@@ -12,9 +13,9 @@ interface Passkeys {
 }
 
 /** Keys in devices that sign the person in. */
-export function PasskeyList({ overview, reload }: SectionProps) {
+export function PasskeyList({ overview }: PageProps) {
   const data = useData<Passkeys>('/passkeys');
-  const show = afterChange(async () => void (await Promise.all([data.reload(), reload()])), 'passkeys');
+  const show = afterChange(async () => void (await Promise.all([data.reload(), reloadOverview()])), 'passkeys');
   return (
     <Card
       id="passkeys"
@@ -66,7 +67,7 @@ function Adding({ canBeUsed, hasSome, overview, added }: AddingProps) {
   const acts = [...(whyNone === undefined ? ['add'] : []), ...(hasSome ? ['remove'] : [])];
   return (
     <>
-      {whyNone === undefined ? null : <p class="quiet">{whyNone}</p>}
+      {whyNone === undefined ? null : <p class="small muted">{whyNone}</p>}
       {isRecent || acts.length === 0 ? null : <SignInAgain overview={overview} toDo={`${acts.join(' or ')} one`} />}
     </>
   );
@@ -89,7 +90,7 @@ function canMakePasskeys(): boolean {
 }
 
 /**
- * Makes the browser create a passkey, and adds it under this name. Throws `RequestFailed`, also if the person
+ * Makes the browser create a passkey, and adds it under this name. Throws `Explained`, also if the person
  * cancels.
  */
 async function makePasskey(name: string): Promise<Passkey> {
@@ -134,9 +135,9 @@ async function create({
       },
     })
     .catch((error: unknown) => {
-      throw new RequestFailed(sentenceFor(error));
+      throw new Explained(sentenceFor(error));
     });
-  if (made === null) throw new RequestFailed(NOT_MADE);
+  if (made === null) throw new Explained(NOT_MADE);
   return made as PublicKeyCredential & { readonly response: AuthenticatorAttestationResponse };
 }
 
@@ -191,7 +192,7 @@ function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps
         <input type="text" name="name" defaultValue={name} placeholder={placeholder} required maxLength={100} />
       </label>
       <Fault text={fault} />
-      <SubmitButton kind="secondary small" isBusy={isBusy}>
+      <SubmitButton kind="quiet" isBusy={isBusy}>
         {doIt}
       </SubmitButton>
     </form>
@@ -217,10 +218,10 @@ function PasskeyRow({ shown, overview, show }: PasskeyRowProps) {
     <Row
       title={shown.name}
       actions={
-        <div class="actions">
+        <div class="row wrap">
           <button
             type="button"
-            class="outline small secondary"
+            class="button small"
             aria-label={`Rename ${shown.name}`}
             aria-expanded={isRenaming}
             aria-controls={id}
@@ -298,7 +299,7 @@ export function SignInAgain({ overview: { person, session }, toDo }: SignInAgain
   // A person who signed in by a single-use link could not do so again.
   if (session.method === 'link' && !person.has_password && !person.has_passkey)
     return (
-      <p class="quiet">{`To ${toDo}, ask the operator for another sign-in link, and use it within 15 minutes.`}</p>
+      <p class="small muted">{`To ${toDo}, ask the operator for another sign-in link, and use it within 15 minutes.`}</p>
     );
   // A provider that does not say when it asked proves no recent sign-in, however new the session is.
   const how =
@@ -306,9 +307,9 @@ export function SignInAgain({ overview: { person, session }, toDo }: SignInAgain
       ? ' with a password, a passkey or a link from the operator, or once your provider has asked who you are.'
       : ': your last sign-in was more than 15 minutes ago.';
   return (
-    <form method="post" action="/sign-out?return=/console/sign-in" class="again">
-      <p class="quiet">{`To ${toDo}, sign in again${how}`}</p>
-      <button type="submit" class="outline secondary small">
+    <form method="post" action="/sign-out?return=/console/account" class="again">
+      <p class="small muted">{`To ${toDo}, sign in again${how}`}</p>
+      <button type="submit" class="button small">
         Sign in again
       </button>
     </form>

@@ -1,19 +1,20 @@
+import { useModels } from '../models/use-models.js';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Model, STATUSES, type Task, type TaskList } from '../api-types.js';
 import { AppPicker, inApp, pickedApp, useApps } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
 import { followEvents } from '../live.js';
 import { ShownOutput } from '../media/shown-output.js';
-import { MoreButton, SmallButton } from '../parts/buttons.js';
-import { Choice, Loaded, SectionLink } from '../parts/parts.js';
-import { changeQuery, place } from '../router.js';
+import { MoreButton, Button } from '../parts/buttons.js';
+import { Choice, Loaded, PlaceLink, Page, type PageProps } from '../parts/parts.js';
+import { changeQuery, place, titleOf } from '../places.js';
 import type { Overview } from '../server-types.js';
 import { read, sentenceOf } from '../server.js';
-import { type Data, useData } from '../use-data.js';
+import { type Data } from '../use-data.js';
 import { costText, GenerationDetail, isOpen, spokenText, STATUS_TEXTS } from './generation-detail.js';
 
 /** A grid of the generations, or the one that the address names. */
-export function GenerationsSection({ overview }: { readonly overview: Overview }) {
+function GenerationsSection({ overview }: { readonly overview: Overview }) {
   const { id } = place.value;
   return id === undefined ? (
     <GenerationList currency={overview.account.currency} />
@@ -24,7 +25,7 @@ export function GenerationsSection({ overview }: { readonly overview: Overview }
 
 function GenerationList({ currency }: { readonly currency: string }) {
   const apps = useApps();
-  const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
+  const models = useModels();
   return (
     <Loaded data={apps} what="Apps">
       {(usable) => {
@@ -32,9 +33,9 @@ function GenerationList({ currency }: { readonly currency: string }) {
         const filter = currentFilter();
         return (
           <>
-            <section class="card narrow" aria-label="What is shown">
+            <section class="panel" aria-label="What is shown">
               <AppPicker apps={usable} picked={picked} usual="console" />
-              <Filters models={models.value?.models ?? []} />
+              <Filters models={models.value ?? []} />
             </section>
             <OfApp
               key={JSON.stringify([picked, filter])}
@@ -63,12 +64,12 @@ function OfApp({ appId, filter, isPlayground, currency }: OfAppProps) {
     <Loaded data={generations} what="generations">
       {(shown) =>
         shown.length === 0 && !generations.hasMore ? (
-          <p class="card empty">
+          <p class="panel empty">
             {isFiltered(filter) ? 'Nothing matches these filters.' : 'Nothing was made here yet.'}
             {isPlayground && !isFiltered(filter) ? (
               <>
                 {' '}
-                <SectionLink name="playground">Make a first picture in the playground</SectionLink>.
+                <PlaceLink page="playground">Make a first picture in the playground</PlaceLink>.
               </>
             ) : null}
           </p>
@@ -166,9 +167,9 @@ function Filters({ models }: { readonly models: readonly Model[] }) {
         />
       </label>
       {isFiltered(filter) ? (
-        <SmallButton onClick={() => changeQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
+        <Button isSmall onClick={() => changeQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
           Clear filters
-        </SmallButton>
+        </Button>
       ) : null}
     </form>
   );
@@ -323,8 +324,8 @@ function GenerationTile({ task, currency }: { readonly task: Task; readonly curr
   const [output] = task.outputs;
   const count = task.outputs.length;
   return (
-    <SectionLink
-      name="generations"
+    <PlaceLink
+      page="generations"
       id={task.generation_id}
       class="tile"
       label={`${spokenText(task)}, ${timeText(task.created_at)}`}
@@ -341,9 +342,19 @@ function GenerationTile({ task, currency }: { readonly task: Task; readonly curr
       </span>
       <span class="tile-text">
         <span>{task.model_key}</span>
-        <span class="quiet">{timeText(task.created_at)}</span>
-        <span class="quiet">{costText(task, currency)}</span>
+        <span class="small muted">{timeText(task.created_at)}</span>
+        <span class="small muted">{costText(task, currency)}</span>
       </span>
-    </SectionLink>
+    </PlaceLink>
+  );
+}
+
+export function GenerationsPage({ overview }: PageProps) {
+  return (
+    <Page title={titleOf(place.value)}>
+      <div class="stack">
+        <GenerationsSection overview={overview} />
+      </div>
+    </Page>
   );
 }

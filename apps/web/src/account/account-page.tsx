@@ -1,19 +1,21 @@
+import { place, titleOf } from '../places.js';
 import { useRef } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
-import { ConfirmButton, SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fault, focusOn, Loaded, Row, Rows, type SectionProps } from '../parts/parts.js';
+import { ConfirmButton, Button, SubmitButton } from '../parts/buttons.js';
+import { Card, Fault, Loaded, Row, Rows, type PageProps, Page } from '../parts/parts.js';
 import type { Identity, Overview, Session } from '../server-types.js';
+import { reloadOverview } from '../session.js';
 import { change } from '../server.js';
-import { afterChange, useAction, useData } from '../use-data.js';
+import { afterChange, useAction, useData, focusOn } from '../use-data.js';
 import { PasskeyList, RemoveButton, SignInAgain } from './passkeys.js';
 
 /** How the person signs in, and where they are signed in. */
-export function SignInSection({ overview, reload }: SectionProps) {
+function SignInSection({ overview }: PageProps) {
   return (
     <>
-      <PasswordCard overview={overview} reload={reload} />
-      <PasskeyList overview={overview} reload={reload} />
+      <PasswordCard overview={overview} />
+      <PasskeyList overview={overview} />
       <IdentityList overview={overview} />
       <SessionList />
     </>
@@ -101,7 +103,7 @@ function LinkButton({ name, hasSome, overview }: LinkButtonProps) {
   return (
     <>
       <Fault text={fault} />
-      <SmallButton onClick={() => void run(leave)}>{`Connect ${name}`}</SmallButton>
+      <Button isSmall onClick={() => void run(leave)}>{`Connect ${name}`}</Button>
     </>
   );
 }
@@ -109,7 +111,7 @@ function LinkButton({ name, hasSome, overview }: LinkButtonProps) {
 const MIN_LENGTH = 12;
 
 /** Changes the password, or sets the first one. All other sessions and all connected programs end with it. */
-function PasswordCard({ overview, reload }: SectionProps) {
+function PasswordCard({ overview }: PageProps) {
   const { person, session } = overview;
   const form = useRef<HTMLFormElement>(null);
   const { isBusy, fault, setFault, run } = useAction();
@@ -125,7 +127,7 @@ function PasswordCard({ overview, reload }: SectionProps) {
       form.current?.reset();
       announce('The password is set. You are signed out everywhere else, and your programs are disconnected.');
       focusOn('password');
-      await reload();
+      await reloadOverview();
     });
   };
   const note = person.has_password
@@ -153,7 +155,7 @@ function PasswordCard({ overview, reload }: SectionProps) {
           <PasswordField label="New password" name="new" kind="new-password" minLength={MIN_LENGTH} />
           <PasswordField label="New password again" name="again" kind="new-password" minLength={MIN_LENGTH} />
         </div>
-        <p class="quiet">{`At least ${MIN_LENGTH} characters.`}</p>
+        <p class="small muted">{`At least ${MIN_LENGTH} characters.`}</p>
         <Fault text={fault} />
         <SubmitButton isBusy={isBusy}>{person.has_password ? 'Change password' : 'Set password'}</SubmitButton>
       </form>
@@ -186,7 +188,7 @@ function SessionList() {
       <Loaded data={sessions} what="sessions">
         {({ sessions: shown }) => (
           <>
-            <ul class="rows">
+            <ul class="list">
               {shown.map((session) => (
                 <SessionRow key={session.id} shown={session} ended={() => ended('That browser is signed out.')} />
               ))}
@@ -232,5 +234,15 @@ function SessionRow({ shown, ended }: { readonly shown: Session; readonly ended:
         ['Ends without use', timeText(shown.expires_at)],
       ]}
     />
+  );
+}
+
+export function AccountPage({ overview }: PageProps) {
+  return (
+    <Page title={titleOf(place.value)}>
+      <div class="stack">
+        <SignInSection overview={overview} />
+      </div>
+    </Page>
   );
 }

@@ -1,12 +1,12 @@
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import type { Webhook, WebhookSecret } from '../api-types.js';
 import { AppPicker, appQuery, inApp, pickedApp, type UsableApps, useApps } from '../apps/usable-apps.js';
 import { dateText, timeText } from '../format.js';
 import { ConfirmButton } from '../parts/buttons.js';
-import { Card, focusOn, Loaded, Row, Rows, SectionLink } from '../parts/parts.js';
-import { place } from '../router.js';
+import { Card, Loaded, Row, Rows, PlaceLink, Page } from '../parts/parts.js';
+import { place, titleOf } from '../places.js';
 import { change } from '../server.js';
-import { type Data, useData, useShownOnce } from '../use-data.js';
+import { type Data, useData, useShownOnce, focusOn } from '../use-data.js';
 import { DeliveriesCard } from './deliveries-card.js';
 import {
   disabledText,
@@ -18,7 +18,7 @@ import {
 } from './webhook-form.js';
 
 /** The webhooks of an App; or one of them, which the address names. */
-export function WebhooksSection() {
+function WebhooksSection() {
   const apps = useApps();
   const { id } = place.value;
   return (
@@ -47,7 +47,7 @@ function OfApp({ apps, appId, app }: OfAppProps) {
   return (
     <>
       {apps.apps.length < 2 ? null : (
-        <section class="card narrow" aria-label="What is shown">
+        <section class="panel" aria-label="What is shown">
           <AppPicker apps={apps} picked={appId} usual="keys" />
         </section>
       )}
@@ -68,9 +68,9 @@ function Single({ appId, app, id }: SingleProps) {
   return (
     <>
       <p class="back">
-        <SectionLink name="webhooks" query={{ app }}>
+        <PlaceLink page="webhooks" query={{ app }}>
           All webhooks
-        </SectionLink>
+        </PlaceLink>
       </p>
       {id === DEFAULT ? (
         <>
@@ -139,7 +139,7 @@ function SingleAddressesCard({ appId, app }: { readonly appId: string; readonly 
       note="A program can name an address with one generation, in the header Darkroom-Webhook-Url. The App's own secret signs what is sent there."
     >
       {secret === undefined ? (
-        <div class="actions">
+        <div class="row wrap">
           <ConfirmButton
             label="Make a secret"
             fullLabel="Make a secret for addresses of single generations"
@@ -154,9 +154,9 @@ function SingleAddressesCard({ appId, app }: { readonly appId: string; readonly 
               focusOn('single-addresses');
             }}
           />
-          <SectionLink name="webhooks" id="default" query={{ app }}>
+          <PlaceLink page="webhooks" id="default" query={{ app }}>
             What was sent there
-          </SectionLink>
+          </PlaceLink>
         </div>
       ) : (
         <ShownSecret secret={secret} onDone={close} />
@@ -192,9 +192,9 @@ function WebhookRow({ webhook, app }: { readonly webhook: Webhook; readonly app:
   return (
     <Row
       title={
-        <SectionLink name="webhooks" id={id} query={{ app }}>
+        <PlaceLink page="webhooks" id={id} query={{ app }}>
           {url}
-        </SectionLink>
+        </PlaceLink>
       }
       badge={isDisabled ? 'disabled' : failing && 'failing'}
       isWarning={!isDisabled}
@@ -212,3 +212,13 @@ function WebhookRow({ webhook, app }: { readonly webhook: Webhook; readonly app:
 
 /** Names the App's own secret, in place of a webhook. */
 const DEFAULT = 'default';
+
+export function WebhooksPage() {
+  return (
+    <Page title={titleOf(place.value)}>
+      <div class="stack">
+        <WebhooksSection />
+      </div>
+    </Page>
+  );
+}

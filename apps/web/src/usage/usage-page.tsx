@@ -1,19 +1,21 @@
-import { announce } from '../announce.js';
+import { place, titleOf } from '../places.js';
+import { announce } from '../parts/toasts.js';
 import type { Entry, Statement } from '../api-types.js';
 import { inApp, useApps } from '../apps/usable-apps.js';
 import { numberText, timeText } from '../format.js';
-import { MoreButton, SmallButton } from '../parts/buttons.js';
-import { Card, Figures, Loaded, SectionLink, type SectionProps } from '../parts/parts.js';
+import { MoreButton, Button } from '../parts/buttons.js';
+import { Card, Figures, Loaded, PlaceLink, type PageProps, Page } from '../parts/parts.js';
+import { reloadOverview } from '../session.js';
 import { usePages } from '../use-data.js';
 import { UsageCard } from './usage-card.js';
 
 /** The balance, the use and the credit entries of the whole account. */
-export function UsageSection({ overview, reload }: SectionProps) {
+function UsageSection({ overview }: PageProps) {
   const apps = useApps();
   const { account } = overview;
   return (
     <>
-      <BalanceCard overview={overview} reload={reload} />
+      <BalanceCard overview={overview} />
       {account.is_suspended ? null : (
         <Loaded data={apps} what="the usage">
           {({ apps: [own] }) =>
@@ -31,9 +33,9 @@ export function UsageSection({ overview, reload }: SectionProps) {
 }
 
 /** The available, reserved and charged credits of the account. */
-function BalanceCard({ overview: { account }, reload }: SectionProps) {
+function BalanceCard({ overview: { account } }: PageProps) {
   const again = async (): Promise<void> => {
-    await reload();
+    await reloadOverview();
     announce('The credits are up to date.');
   };
   const figures = [
@@ -44,12 +46,14 @@ function BalanceCard({ overview: { account }, reload }: SectionProps) {
   return (
     <Card id="balance" title="Balance" note={`${account.name}, in ${account.currency}.`}>
       {account.is_suspended ? (
-        <p class="fault" role="alert">
+        <p class="attention bad" role="alert">
           The account is suspended: nothing can be spent until the operator resumes it.
         </p>
       ) : null}
       <Figures figures={figures} />
-      <SmallButton onClick={() => void again()}>Read again</SmallButton>
+      <Button isSmall onClick={() => void again()}>
+        Read again
+      </Button>
     </Card>
   );
 }
@@ -146,15 +150,15 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
         {id === undefined ? (
           (reason ?? '')
         ) : (
-          <SectionLink
-            name="generations"
+          <PlaceLink
+            page="generations"
             id={id}
             label={`The generation of ${model ?? 'a model'}, ${timeText(entry.created_at)}`}
           >
             {model ?? 'a generation'}
-          </SectionLink>
+          </PlaceLink>
         )}
-        {id !== undefined && reason !== undefined ? <span class="quiet">{` ${reason}`}</span> : null}
+        {id !== undefined && reason !== undefined ? <span class="small muted">{` ${reason}`}</span> : null}
       </td>
       <td>{entry.credential_name ?? entry.credential_id ?? ''}</td>
       <td class="number">{numberText(entry.credits)}</td>
@@ -170,3 +174,13 @@ function balanceText(credits: number | undefined): string {
 }
 
 const changes = new Intl.NumberFormat(undefined, { signDisplay: 'exceptZero' });
+
+export function UsagePage({ overview }: PageProps) {
+  return (
+    <Page title={titleOf(place.value)}>
+      <div class="stack">
+        <UsageSection overview={overview} />
+      </div>
+    </Page>
+  );
+}

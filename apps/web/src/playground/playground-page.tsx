@@ -1,5 +1,6 @@
+import { useModels } from '../models/use-models.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announce } from '../announce.js';
+import { announce } from '../parts/toasts.js';
 import type { GenerationRequest, Model, Task } from '../api-types.js';
 import { inApp, useApps } from '../apps/usable-apps.js';
 import {
@@ -11,24 +12,25 @@ import {
   TaskProgress,
   useFollowedTask,
 } from '../generations/generation-detail.js';
-import { SmallButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fault, focusOn, Loaded, SectionLink, type SectionProps } from '../parts/parts.js';
-import { place } from '../router.js';
+import { Button, SubmitButton } from '../parts/buttons.js';
+import { Card, Fault, Loaded, PlaceLink, type PageProps, Page } from '../parts/parts.js';
+import { place, titleOf } from '../places.js';
 import type { GenerationInput } from '../server-types.js';
-import { change, codeOf, newKey, pointerOf, RequestFailed } from '../server.js';
-import { useAction, useData } from '../use-data.js';
+import { reloadOverview } from '../session.js';
+import { change, codeOf, pointerOf, Explained, randomKey } from '../server.js';
+import { useAction, useData, focusOn } from '../use-data.js';
 import { CodeCard, plainName } from './code/code-card.js';
 import { type Estimated, EstimateLine, RequestForm, useEstimate, useForm } from './form/request-form.js';
 import { type Reference, type References, useReferences } from './reference-list.js';
 
 /** Makes pictures and videos in the App of this page. */
-export function PlaygroundSection({ overview, reload }: SectionProps) {
+function PlaygroundSection({ overview }: PageProps) {
   const apps = useApps();
-  const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
+  const models = useModels();
   const again = place.value.query['again'];
   if (overview.account.is_suspended)
     return (
-      <p class="fault" role="alert">
+      <p class="attention bad" role="alert">
         The account is suspended: nothing can be made until the operator resumes it.
       </p>
     );
@@ -36,10 +38,10 @@ export function PlaygroundSection({ overview, reload }: SectionProps) {
     <Loaded data={apps} what="Apps">
       {({ apps: [own] }) => (
         <Loaded data={models} what="models">
-          {({ models: all }) => {
+          {(all) => {
             const [first] = all;
-            if (own === undefined || first === undefined) return <p class="card empty">No model is on offer yet.</p>;
-            const parts = { appId: own.id, models: all, first, overview, reload };
+            if (own === undefined || first === undefined) return <p class="panel empty">No model is on offer yet.</p>;
+            const parts = { appId: own.id, models: all, first, overview };
             return again === undefined ? (
               <Playground key="" {...parts} known={undefined} />
             ) : (
@@ -52,7 +54,7 @@ export function PlaygroundSection({ overview, reload }: SectionProps) {
   );
 }
 
-interface AgainProps extends SectionProps {
+interface AgainProps extends PageProps {
   readonly id: string;
   readonly appId: string;
   readonly models: readonly Model[];
@@ -69,7 +71,7 @@ function Again({ id, ...parts }: AgainProps) {
       <Loaded data={data} what="what was asked for">
         {({ input }) => (
           <>
-            {input === null ? <p class="notice">What it was asked for is not kept any more.</p> : null}
+            {input === null ? <p class="attention">What it was asked for is not kept any more.</p> : null}
             <Playground {...parts} known={input ?? undefined} />
           </>
         )}
@@ -93,7 +95,7 @@ export class Creates {
 
   async create(appId: string, request: GenerationRequest): Promise<Task> {
     const asked = JSON.stringify([appId, request]);
-    if (this.pending?.asked !== asked) this.pending = { asked, key: newKey() };
+    if (this.pending?.asked !== asked) this.pending = { asked, key: randomKey() };
     const { key } = this.pending;
     for (let tries = 0; ; tries += 1) {
       try {
@@ -101,7 +103,7 @@ export class Creates {
         this.pending = undefined;
         return task;
       } catch (error) {
-        if (!(error instanceof RequestFailed) || !UNKNOWN.has(codeOf(error))) {
+        if (!(error instanceof Explained) || !UNKNOWN.has(codeOf(error))) {
           this.pending = undefined;
           throw error;
         }
@@ -142,9 +144,9 @@ function ResultCard({ appId, created, currency, again, ended }: ResultCardProps)
     <Card id="result" title={STATUS_TEXTS[status]} note={costText(task, currency)}>
       <Fault text={fault} />
       <TaskProgress {...followed} task={task} />
-      {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
+      {task.error === undefined ? null : <p class="attention bad">{task.error.message}</p>}
       <OutputList task={task} reload={reload} />
-      <div class="actions">
+      <div class="row wrap">
         {isOpen(task) ? (
           <CancelButton
             path={inApp(appId, `/generations/${task.generation_id}`)}
@@ -152,11 +154,13 @@ function ResultCard({ appId, created, currency, again, ended }: ResultCardProps)
             take={take}
           />
         ) : (
-          <SmallButton onClick={again}>Again with the same input</SmallButton>
+          <Button isSmall onClick={again}>
+            Again with the same input
+          </Button>
         )}
-        <SectionLink name="generations" id={task.generation_id} class="button-like">
+        <PlaceLink page="generations" id={task.generation_id} class="button-like">
           Details
-        </SectionLink>
+        </PlaceLink>
       </div>
     </Card>
   );
@@ -175,7 +179,7 @@ interface CreateFault {
 }
 
 /** A form for a request, what came of it, and the same request as code. */
-export function Playground({ appId, models, first, known, overview, reload }: PlaygroundProps) {
+export function Playground({ appId, models, first, known, overview }: PlaygroundProps) {
   const form = useForm(models, first, known);
   const references = useReferences(appId, known?.references);
   const creates = useRef(new Creates());
@@ -193,7 +197,7 @@ export function Playground({ appId, models, first, known, overview, reload }: Pl
       const task = await creates.current.create(appId, wanted);
       setCreated({ task, request: wanted });
       focusOn('result');
-      void reload();
+      void reloadOverview();
     });
   };
   const submit = (event: SubmitEvent): void => {
@@ -226,7 +230,7 @@ export function Playground({ appId, models, first, known, overview, reload }: Pl
           created={created.task}
           currency={overview.account.currency}
           again={() => void create(created.request)}
-          ended={() => void reload()}
+          ended={() => void reloadOverview()}
         />
       )}
       <CodeCard
@@ -267,7 +271,7 @@ function whyNotYet(hasFaults: boolean, all: readonly Reference[]): string | unde
 
 /** A create with an unknown outcome is repeated under its key, so nothing is made twice. */
 function createFault(sentence: string, error: unknown): string {
-  const isUnknown = codeOf(error) === '' && error instanceof RequestFailed;
+  const isUnknown = codeOf(error) === '' && error instanceof Explained;
   return isUnknown ? `${sentence} If it was accepted, trying again finds it and creates nothing twice.` : sentence;
 }
 
@@ -289,4 +293,14 @@ function faultsOf(own: Readonly<Record<string, string>>, fault: CreateFault | un
 /** A fault within the value of a parameter is shown at the parameter; one of all parameters, at no single one. */
 function isAt(fault: string, field: string): boolean {
   return fault === field || (field.startsWith('/parameters/') && fault.startsWith(`${field}/`));
+}
+
+export function PlaygroundPage({ overview }: PageProps) {
+  return (
+    <Page title={titleOf(place.value)}>
+      <div class="stack">
+        <PlaygroundSection overview={overview} />
+      </div>
+    </Page>
+  );
 }

@@ -1,0 +1,79 @@
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { SearchX } from 'lucide-preact';
+import { Frame } from './frame/frame.js';
+import { GenerationsPage } from './generations/generations-page.js';
+import { OverviewPage } from './overview/overview-page.js';
+import { lazy } from './frame/lazy.js';
+import { Empty, Loaded, Page, type PageProps, PlaceLink } from './parts/parts.js';
+import { Toasts } from './parts/toasts.js';
+import { hasMoved, type PageName, place, titleOf } from './places.js';
+import { followOverview, overview, overviewFault, reloadOverview } from './session.js';
+
+const OPERATOR = lazy(async () => (await import('./operator/operator-area.js')).OperatorArea, 'Operator');
+
+/** The components of all pages. */
+const SHOWN: Readonly<Record<PageName, ComponentType<PageProps>>> = {
+  'overview': OverviewPage,
+  'playground': lazy(async () => (await import('./playground/playground-page.js')).PlaygroundPage, 'Playground'),
+  'generations': GenerationsPage,
+  'models': lazy(async () => (await import('./models/models-page.js')).ModelsPage, 'Models'),
+  'usage': lazy(async () => (await import('./usage/usage-page.js')).UsagePage, 'Usage'),
+  'keys': lazy(async () => (await import('./keys/keys-page.js')).KeysPage, 'API keys'),
+  'webhooks': lazy(async () => (await import('./webhooks/webhooks-page.js')).WebhooksPage, 'Webhooks'),
+  'connections': lazy(async () => (await import('./connections/connections-page.js')).ConnectionsPage, 'Connections'),
+  'account': lazy(async () => (await import('./account/account-page.js')).AccountPage, 'Account'),
+  'operator': OPERATOR,
+  'operator-queue': OPERATOR,
+  'operator-providers': OPERATOR,
+  'operator-accounts': OPERATOR,
+  'operator-ledger': OPERATOR,
+};
+
+/** The whole console: its frame and one page. */
+export function Console() {
+  const at = place.value;
+  const title = titleOf(at);
+  useEffect(followOverview, []);
+  useEffect(() => {
+    document.title = `${title} · Darkroom`;
+    if (hasMoved.value) document.getElementById('page-title')?.focus({ preventScroll: true });
+  }, [title, at.page, at.id]);
+  const Shown = at.page === undefined ? NotFound : SHOWN[at.page];
+  const data = { value: overview.value, fault: overviewFault.value, reload: reloadOverview };
+  return (
+    <>
+      <Frame>
+        {data.value === undefined ? (
+          <Page title={title}>
+            <Loaded data={data} what="your account">
+              {() => null}
+            </Loaded>
+          </Page>
+        ) : (
+          <Shown key={`${at.page ?? ''} ${at.id ?? ''}`} overview={data.value} />
+        )}
+      </Frame>
+      <Toasts />
+    </>
+  );
+}
+
+function NotFound() {
+  return (
+    <Page title="Page not found">
+      <Empty
+        icon={SearchX}
+        title="There is no page at this address"
+        text="It may have moved, or the address is incomplete."
+      >
+        <PlaceLink page="overview" class="button primary">
+          Go to the overview
+        </PlaceLink>
+        <PlaceLink page="generations" class="button">
+          Search generations
+        </PlaceLink>
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,171 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { CircleAlert, Search } from 'lucide-preact';
+import { Icon } from './icon.js';
+
+/** What connects a control with its texts. */
+export interface ControlProps {
+  readonly 'id': string;
+  readonly 'aria-invalid': boolean | undefined;
+  readonly 'aria-describedby': string | undefined;
+}
+
+interface FieldProps {
+  readonly label: ComponentChildren;
+  /** Beside the label, such as "optional". */
+  readonly note?: ComponentChildren;
+  /** At the right of the label, such as a count of characters. */
+  readonly aside?: ComponentChildren;
+  readonly hint?: ComponentChildren;
+  readonly error?: string | undefined;
+  readonly children: (control: ControlProps) => ComponentChildren;
+}
+
+/** A control with its label above, and its hint or its error below. */
+export function Field({ label, note, aside, hint, error, children }: FieldProps) {
+  const id = useId();
+  const described = [...(hint === undefined ? [] : [`${id}-hint`]), ...(error === undefined ? [] : [`${id}-error`])];
+  return (
+    <div class="field">
+      <label class="label" for={id}>
+        {label}
+        {note === undefined ? null : <span class="note">{note}</span>}
+        {aside === undefined ? null : <span class="push">{aside}</span>}
+      </label>
+      {children({
+        id,
+        'aria-invalid': error === undefined ? undefined : true,
+        'aria-describedby': described.length === 0 ? undefined : described.join(' '),
+      })}
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <FieldError id={`${id}-error`} text={error} />
+    </div>
+  );
+}
+
+/** What is wrong with a field; nothing without a text. */
+export function FieldError({ id, text }: { readonly id?: string; readonly text: string | undefined }) {
+  if (text === undefined || text === '') return null;
+  return (
+    <p class="error" id={id}>
+      <Icon of={CircleAlert} size={14} />
+      {text}
+    </p>
+  );
+}
+
+interface SelectFilterProps<T extends string> {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly among: readonly T[];
+  readonly text: (one: T) => string;
+  /** The text for no choice; null where there must be one. */
+  readonly none?: string | null;
+  readonly changed: (value: string) => void;
+}
+
+/** A filter by one of some values, with its name inside: "Status: Any". */
+export function SelectFilter<T extends string>(props: SelectFilterProps<T>) {
+  const { label, value, among, text, none = 'Any', changed } = props;
+  // It may name something that the list no longer has.
+  const isUnknown = value !== undefined && value !== '' && !(among as readonly string[]).includes(value);
+  return (
+    <select
+      class="input"
+      aria-label={label}
+      value={value ?? ''}
+      onChange={({ currentTarget }) => changed(currentTarget.value)}
+    >
+      {none === null ? null : <option value="">{`${label}: ${none}`}</option>}
+      {isUnknown ? <option value={value}>{`${label}: ${value}`}</option> : null}
+      {among.map((one) => (
+        <option key={one} value={one}>
+          {`${label}: ${text(one)}`}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface SearchFieldProps {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string;
+  /** Called a moment after the last key, and at once for Enter. */
+  readonly changed: (text: string) => void;
+  readonly maxLength?: number;
+}
+
+const PAUSE_MS = 300;
+
+/** Runs what was asked for last, after a pause in which nothing else was. */
+class Pause {
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  run(delayMs: number, work: () => void): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(work, delayMs);
+  }
+}
+
+/** A field for a search as the person types. The key `/` leads to it. */
+export function SearchField({ label, placeholder, value, changed, maxLength = 200 }: SearchFieldProps) {
+  const [pause] = useState(() => new Pause());
+  return (
+    <label class="search">
+      <Icon of={Search} size={14} />
+      <span class="visually-hidden">{label}</span>
+      <input
+        type="search"
+        class="input"
+        data-search
+        placeholder={placeholder}
+        defaultValue={value}
+        maxLength={maxLength}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={({ currentTarget }) => {
+          const text = currentTarget.value.trim();
+          pause.run(PAUSE_MS, () => changed(text));
+        }}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === 'Enter') pause.run(0, () => changed(currentTarget.value.trim()));
+        }}
+      />
+    </label>
+  );
+}
+
+interface SegmentsProps<T extends string> {
+  readonly label: string;
+  readonly options: readonly { readonly value: T; readonly text: ComponentChildren; readonly label?: string }[];
+  readonly value: T;
+  readonly changed: (value: T) => void;
+  readonly isFilling?: boolean;
+}
+
+/** One of few values: radio buttons that look like one control. */
+export function Segments<T extends string>({ label, options, value, changed, isFilling = false }: SegmentsProps<T>) {
+  const name = useId();
+  return (
+    <div role="radiogroup" aria-label={label} class={isFilling ? 'segments fill' : 'segments'}>
+      {options.map((option) => (
+        <label key={option.value} title={option.label}>
+          <input
+            type="radio"
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            aria-label={option.label}
+            onChange={() => changed(option.value)}
+          />
+          {option.text}
+        </label>
+      ))}
+    </div>
+  );
+}

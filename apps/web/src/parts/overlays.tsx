@@ -1,0 +1,152 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import type { LucideIcon } from 'lucide-preact';
+import { Icon } from './icon.js';
+
+interface DialogProps {
+  readonly isOpen: boolean;
+  /** Called when the person closes it, with Escape too. */
+  readonly close: () => void;
+  /** The id of its heading, or `label`. */
+  readonly labelledBy?: string;
+  readonly label?: string;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A modal dialog of the browser, which keeps the focus inside and returns it. A click beside it closes it. */
+export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog', children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen]);
+  const onClick = (event: MouseEvent): void => {
+    if (event.target === dialog.current) close();
+  };
+  return (
+    // Escape does what the click does, by the browser.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
+    <dialog ref={dialog} class={more} aria-labelledby={labelledBy} aria-label={label} onClose={close} onClick={onClick}>
+      {isOpen ? children : null}
+    </dialog>
+  );
+}
+
+export interface MenuItem {
+  readonly text: string;
+  readonly icon?: LucideIcon;
+  /** What it leads to, or what it does. */
+  readonly href?: string;
+  readonly act?: () => void;
+  readonly isDangerous?: boolean;
+  readonly keys?: string;
+}
+
+interface MenuProps {
+  /** The name of the button, such as "More actions". */
+  readonly label: string;
+  readonly class?: string;
+  readonly items: readonly MenuItem[];
+  /** Above the items. */
+  readonly children?: ComponentChildren;
+  /** What the button shows. */
+  readonly button: ComponentChildren;
+}
+
+/** A button with a menu, by the ARIA pattern: arrows, Home, End and first letters move, Escape closes. */
+export function MenuButton({ label, class: more = 'button quiet square', items, children, button }: MenuProps) {
+  const id = useId();
+  const opener = useRef<HTMLButtonElement>(null);
+  const menu = useRef<HTMLDivElement>(null);
+  const entries = (): HTMLElement[] => [...(menu.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+  const onToggle = ({ newState }: { readonly newState: string }): void => {
+    opener.current?.setAttribute('aria-expanded', String(newState === 'open'));
+    if (newState !== 'open' || menu.current === null || opener.current === null) return;
+    placeBeside(menu.current, opener.current.getBoundingClientRect());
+    entries()[0]?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const all = entries();
+    const next = nextIndex(event.key, all.indexOf(document.activeElement as HTMLElement), all);
+    if (event.key === 'Tab') menu.current?.hidePopover();
+    if (next === undefined) return;
+    event.preventDefault();
+    all[next]?.focus();
+  };
+  const choose = ({ act }: MenuItem): void => {
+    menu.current?.hidePopover();
+    opener.current?.focus();
+    act?.();
+  };
+  return (
+    <>
+      <button
+        ref={opener}
+        type="button"
+        class={more}
+        aria-label={label}
+        aria-haspopup="menu"
+        aria-expanded="false"
+        popovertarget={id}
+      >
+        {button}
+      </button>
+      {/* The items take the focus, and the keys of all arrive here. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
+      <div ref={menu} id={id} class="menu" popover="auto" onToggle={onToggle} onKeyDown={onKeyDown}>
+        {children}
+        <div role="menu" aria-label={label}>
+          {items.map((item) => {
+            const content = (
+              <>
+                {item.icon === undefined ? null : <Icon of={item.icon} size={14} />}
+                {item.text}
+                {item.keys === undefined ? null : <kbd aria-hidden="true">{item.keys}</kbd>}
+              </>
+            );
+            return item.href === undefined ? (
+              <button
+                key={item.text}
+                type="button"
+                role="menuitem"
+                tabIndex={-1}
+                class={item.isDangerous === true ? 'danger' : undefined}
+                onClick={() => choose(item)}
+              >
+                {content}
+              </button>
+            ) : (
+              <a key={item.text} href={item.href} role="menuitem" tabIndex={-1}>
+                {content}
+              </a>
+            );
+          })}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The index that a key moves to in a menu; undefined for a key that moves nothing. */
+function nextIndex(key: string, at: number, all: readonly HTMLElement[]): number | undefined {
+  if (key === 'ArrowDown') return (at + 1) % all.length;
+  if (key === 'ArrowUp') return (at - 1 + all.length) % all.length;
+  if (key === 'Home') return 0;
+  if (key === 'End') return all.length - 1;
+  if (key.length !== 1 || key === ' ') return undefined;
+  const isNamed = ({ textContent }: HTMLElement) => textContent?.trim().toLowerCase().startsWith(key.toLowerCase());
+  const found = [...all.slice(at + 1), ...all.slice(0, at + 1)].find(isNamed);
+  return found === undefined ? undefined : all.indexOf(found);
+}
+
+const GAP = 4;
+const EDGE = 8;
+
+/** Below a button, above it where there is no room, and never beyond the edge of the window. */
+function placeBeside(shown: HTMLElement, { left, top, right, bottom }: DOMRect): void {
+  const { offsetWidth: width, offsetHeight: height } = shown;
+  const x = left + width > window.innerWidth - EDGE ? right - width : left;
+  const y = bottom + GAP + height > window.innerHeight - EDGE ? top - GAP - height : bottom + GAP;
+  shown.style.inset = `${Math.max(EDGE, y)}px auto auto ${Math.max(EDGE, x)}px`;
+}

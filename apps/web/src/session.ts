@@ -1,0 +1,40 @@
+import { computed, signal } from '@preact/signals';
+import type { Overview } from './server-types.js';
+import { isUnreachable, read, sentenceOf } from './server.js';
+
+/** Who is signed in, their account and what the service offers; undefined until it has been loaded. */
+export const overview = signal<Overview | undefined>(undefined);
+/** Why it could not be loaded the last time. */
+export const overviewFault = signal<string | undefined>(undefined);
+
+/** The name of the account's credits. */
+export const currency = computed(() => overview.value?.account.currency ?? 'credits');
+
+const REFRESH_MS = 15_000;
+const RETRY_MS = 5_000;
+
+/** Loads it again. Never rejects. */
+export async function reloadOverview(): Promise<void> {
+  try {
+    overview.value = await read<Overview>('/overview');
+    overviewFault.value = undefined;
+  } catch (error) {
+    overviewFault.value = isUnreachable(error) ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
+  }
+}
+
+/** Keeps it current for as long as the page is open, so that the balance follows the work of the account. */
+export function followOverview(): void {
+  const again = async (): Promise<void> => {
+    if (!document.hidden) await reloadOverview();
+    setTimeout(() => void again(), overviewFault.value === undefined ? REFRESH_MS : RETRY_MS);
+  };
+  void again();
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) void reloadOverview();
+  });
+  // A page out of the browser's cache may be of a session that has ended.
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) void reloadOverview();
+  });
+}
