@@ -2,16 +2,9 @@ import type { Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Erasure } from '../../core/erasure/erasure.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type {
-  DeliveryList,
-  DeliveryStore,
-  ErasureStore,
-  Insertion,
-  ListedDeliveries,
-  UploadStore,
-} from '../../core/ports/stores.js';
+import type { DeliveryStore, ErasureStore, Insertion, ListedDeliveries, UploadStore } from '../../core/ports/stores.js';
 import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../../core/uploads/upload.js';
-import type { Delivery } from '../../core/webhooks/delivery.js';
+import type { Delivery, DeliveryList } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
 import type { MongoConnection, OrderedWrite } from './connection.js';

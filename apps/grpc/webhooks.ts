@@ -4,7 +4,12 @@ import { secretHint } from '../../core/access/credential.js';
 import type { Call, Machine, Webhooks, Work } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
-import { listDeliveries, replayDeliveries, replayDelivery } from '../../core/webhooks/deliveries.js';
+import {
+  listDeliveries,
+  readDeliveryFilter,
+  replayDeliveries,
+  replayDelivery,
+} from '../../core/webhooks/deliveries.js';
 import {
   ATTEMPT_FAULTS,
   ATTEMPT_RESULTS,
@@ -24,7 +29,6 @@ import {
   deleteEndpoint,
   getEndpoint,
   listEndpoints,
-  readDeliveryState,
   rotateSecret,
   updateEndpoint,
 } from '../../core/webhooks/manage-endpoints.js';
@@ -119,13 +123,15 @@ function bodyOf({ url, events, description }: CreateWebhookRequest | UpdateWebho
   };
 }
 
-function filterOf({
-  state,
-  createdAfter,
-  createdBefore,
-}: ListWebhookDeliveriesRequest | ReplayWebhookDeliveriesRequest) {
+function filterOf(request: ListWebhookDeliveriesRequest | ReplayWebhookDeliveriesRequest) {
+  const { state, createdAfter, createdBefore } = request;
+  const { event, generationId } = 'event' in request ? request : {};
   return {
-    state: readDeliveryState(wordOf(DELIVERY_STATE, state)),
+    ...readDeliveryFilter({
+      state: wordOf(DELIVERY_STATE, state),
+      event: event === undefined ? undefined : wordOf(EVENT, event),
+      generation_id: generationId,
+    }),
     createdFrom: createdAfter && readTimestamp(createdAfter, 'created_after'),
     createdBefore: createdBefore && readTimestamp(createdBefore, 'created_before'),
   };

@@ -11,7 +11,7 @@ import type { Artefact, OutsideIdentity, Person } from '../people/person.js';
 import type { ProviderUse } from '../providers/provider-use.js';
 import type { Upload, UploadRecord, UploadUsage } from '../uploads/upload.js';
 import type { TraceKey, TraceRow, UsageKey, UsageRow, UseRow } from '../usage/usage.js';
-import type { Delivery } from '../webhooks/delivery.js';
+import type { Delivery, DeliveryList } from '../webhooks/delivery.js';
 import type { AppWebhooks } from '../webhooks/endpoint.js';
 
 /** The outcome of an insert: where it was not inserted, the existing record has its id. */
@@ -387,10 +387,6 @@ export interface ProviderUseStore extends NamedRecords<ProviderUse> {
 
 /** Keeps one record for each App that has webhook endpoints. */
 export type WebhookEndpointStore = NamedRecords<AppWebhooks>;
-
-/** By what deliveries are listed: each of these lists is in the order of an index. */
-export const DELIVERY_LISTS = ['endpoint', 'app', 'account', 'generation'] as const;
-export type DeliveryList = (typeof DELIVERY_LISTS)[number];
 
 /**
  * Deliveries of one endpoint, App, account or generation. For those to addresses of single generations the endpoint is the

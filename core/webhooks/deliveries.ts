@@ -1,8 +1,10 @@
 import type { Call, Machine, Webhooks, Work } from '../context.js';
 import { busy, ServiceError } from '../errors.js';
+import { fieldInvalid } from '../fields.js';
 import type { Generation } from '../generation/generation.js';
 import { isUuid } from '../ids.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
+import type { ListedDeliveries } from '../ports/stores.js';
 import {
   announced,
   decideDelivery,
@@ -10,13 +12,30 @@ import {
   type DeliveryCommand,
   type DeliveryRefusal,
 } from './decide.js';
-import { type Delivery, deliveryIdOf, type DeliveryState, isOpen } from './delivery.js';
-import { type AppWebhooks, type Destination, destinationOf, eventOf, type WebhookEvent } from './endpoint.js';
+import {
+  type Delivery,
+  DELIVERY_LISTS,
+  DELIVERY_STATES,
+  deliveryIdOf,
+  type DeliveryState,
+  isOpen,
+} from './delivery.js';
+import {
+  type AppWebhooks,
+  type Destination,
+  destinationOf,
+  eventOf,
+  WEBHOOK_EVENTS,
+  type WebhookEvent,
+} from './endpoint.js';
 import { deliveredTo, type Owner } from './manage-endpoints.js';
 
-/** A filter for an endpoint's deliveries. All given conditions must match. Times are milliseconds. */
+/** A filter for deliveries. All given conditions must match. Times are milliseconds. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState | undefined;
+  /** The event that they tell now. */
+  readonly event?: WebhookEvent | undefined;
+  readonly generationId?: string | undefined;
   readonly createdFrom?: number | undefined;
   readonly createdBefore?: number | undefined;
 }
@@ -128,10 +147,33 @@ export interface Replayed {
   readonly nextCursor?: string;
 }
 
+/** The conditions that a client gives as text. Throws FIELD_INVALID. */
+export function readDeliveryFilter(asked: {
+  readonly state?: string | undefined;
+  readonly event?: string | undefined;
+  readonly generation_id?: string | undefined;
+}): Pick<DeliveryFilter, 'state' | 'event' | 'generationId'> {
+  const { generation_id: generationId } = asked;
+  if (generationId !== undefined && !isUuid(generationId))
+    throw fieldInvalid('/generation_id', 'generation_id must be a UUID.');
+  return {
+    state: readWord('state', DELIVERY_STATES, asked.state),
+    event: readWord('event', WEBHOOK_EVENTS, asked.event),
+    generationId: generationId?.toLowerCase(),
+  };
+}
+
+function readWord<W extends string>(name: string, words: readonly W[], text: string | undefined): W | undefined {
+  const known = words.find((word) => word === text);
+  if (text !== undefined && known === undefined)
+    throw fieldInvalid(`/${name}`, `${name} must be one of ${words.join(', ')}.`);
+  return known;
+}
+
 /**
- * Lists the deliveries of one of the App's endpoints in the last 30 days, newest first. With a filter by state, a page
- * may have fewer than requested, or none, although there are more. Throws NOT_FOUND for an endpoint that the App does
- * not have.
+ * Lists the deliveries of one of the App's endpoints in the last 30 days, newest first. With a filter by state or event, a
+ * page examines at most a hundred times its limit, so it may have fewer than requested, or none, although there are more.
+ * Throws NOT_FOUND for an endpoint that the App does not have.
  */
 export async function listDeliveries(
   context: Webhooks & Call,
@@ -141,27 +183,28 @@ export async function listDeliveries(
   page: PageRequest,
 ): Promise<Page<Delivery>> {
   const { endpointId: id } = await deliveredTo(context, caller, endpointId);
-  return matching(context, id, filter, page);
+  return matchingDeliveries(context, { of: 'endpoint', id }, filter, page);
 }
 
-function matching(
+/** Those of an endpoint, App or account that match, bounded as `listDeliveries` is. */
+export function matchingDeliveries(
   { deliveries, call }: Webhooks & Call,
-  endpointId: string,
-  { state, createdFrom, createdBefore }: DeliveryFilter,
+  scope: Pick<ListedDeliveries, 'of' | 'id'>,
+  { state, event, generationId, createdFrom, createdBefore }: DeliveryFilter,
   page: PageRequest,
 ): Promise<Page<Delivery>> {
-  const wanted = {
-    of: 'endpoint' as const,
-    id: endpointId,
+  const wanted: ListedDeliveries = {
+    ...(generationId === undefined ? scope : { of: 'generation', id: generationId }),
     ...(createdFrom === undefined ? {} : { createdFrom }),
     ...(createdBefore === undefined ? {} : { createdBefore }),
   };
-  if (state === undefined) return deliveries.list(wanted, page, call);
-  return matchingPage(
-    (asked) => deliveries.list(wanted, asked, call),
-    (delivery) => delivery.state === state,
-    page,
-  );
+  const list = (asked: PageRequest) => deliveries.list(wanted, asked, call);
+  if (state === undefined && event === undefined && generationId === undefined) return list(page);
+  const matches = (delivery: Delivery) =>
+    delivery[DELIVERY_LISTS[scope.of]] === scope.id &&
+    (state === undefined || delivery.state === state) &&
+    (event === undefined || delivery.event === event);
+  return matchingPage(list, matches, page);
 }
 
 /**
@@ -194,7 +237,7 @@ export async function replayDeliveries(
 ): Promise<Replayed> {
   const id = await enabled(context, caller, endpointId);
   const page = { limit: REPLAY_PAGE, ...(cursor === undefined ? {} : { cursor }) };
-  const { items, nextCursor } = await matching(context, id, filter, page);
+  const { items, nextCursor } = await matchingDeliveries(context, { of: 'endpoint', id }, filter, page);
   let replayed = 0;
   for (const delivery of items) {
     if (filter.state === undefined && delivery.state === 'delivered') continue;

@@ -85,6 +85,15 @@ export interface Delivery {
   readonly dueAt: number;
 }
 
+/** By what deliveries are listed, each in the order of an index, and the field that has its id. */
+export const DELIVERY_LISTS = {
+  endpoint: 'endpointId',
+  app: 'appId',
+  account: 'accountId',
+  generation: 'generationId',
+} as const satisfies Readonly<Record<string, keyof Delivery>>;
+export type DeliveryList = keyof typeof DELIVERY_LISTS;
+
 export function isOpen({ state }: Pick<Delivery, 'state'>): boolean {
   return state === 'pending' || state === 'retrying';
 }

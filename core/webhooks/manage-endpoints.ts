@@ -5,7 +5,6 @@ import { fieldInvalid, readBody } from '../fields.js';
 import { isUuid } from '../ids.js';
 import type { Json, JsonObject } from '../json.js';
 import type { Ports } from '../ports/ports.js';
-import { DELIVERY_STATES, type DeliveryState } from './delivery.js';
 import {
   type AppWebhooks,
   END_EVENTS,
@@ -292,12 +291,4 @@ function requireAddress({ webhookSender }: Pick<NeedsRequest, 'webhookSender'>, 
 
 function inOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
   return WEBHOOK_EVENTS.filter((event) => events.includes(event));
-}
-
-/** Throws FIELD_INVALID for an unknown state of a delivery. */
-export function readDeliveryState(text: string | undefined): DeliveryState | undefined {
-  const known = DELIVERY_STATES.find((state) => state === text);
-  if (text !== undefined && known === undefined)
-    throw fieldInvalid('/state', `state must be one of ${DELIVERY_STATES.join(', ')}.`);
-  return known;
 }

@@ -4,13 +4,8 @@
 // reads for calls that are over.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  DELIVERY_LISTS,
-  type DeliveryList,
-  type DeliveryStore,
-  type ListedDeliveries,
-} from '../../core/ports/stores.js';
-import type { Delivery } from '../../core/webhooks/delivery.js';
+import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';
+import { type Delivery, DELIVERY_LISTS, type DeliveryList } from '../../core/webhooks/delivery.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject } from './subject.js';
@@ -20,13 +15,7 @@ import { forAll } from '../harness/for-all.js';
 const ENDPOINT = uuidAt(500);
 const OF_ENDPOINT: ListedDeliveries = { of: 'endpoint', id: ENDPOINT };
 
-/** The field of a delivery that each list is of. */
-const FIELDS = {
-  endpoint: 'endpointId',
-  app: 'appId',
-  account: 'accountId',
-  generation: 'generationId',
-} as const satisfies Record<DeliveryList, keyof Delivery>;
+const LISTS = Object.keys(DELIVERY_LISTS) as DeliveryList[];
 
 export function delivery(n: number, values: Partial<Delivery> = {}): Delivery {
   return {
@@ -74,7 +63,7 @@ export function deliveryStoreContract(subject: ContractSubject<DeliveryStore>): 
 function lists(store: () => DeliveryStore): void {
   it('is empty for an id without messages, and for a malformed one', async () => {
     await store().insert(delivery(1));
-    for (const of of DELIVERY_LISTS)
+    for (const of of LISTS)
       for (const id of [uuidAt(501), 'x', ''])
         expect(await store().list({ of, id }, { limit: 10 }), `${of} ${id}`).to.deep.equal({ items: [] });
   });
@@ -83,7 +72,7 @@ function lists(store: () => DeliveryStore): void {
     await forAll(
       60,
       [
-        fc.constantFrom(...DELIVERY_LISTS),
+        fc.constantFrom(...LISTS),
         fc.array(fc.record({ at: fc.nat(6), ofOther: fc.boolean() }), { maxLength: 12 }),
         fc.option(fc.nat(7), { nil: undefined }),
         fc.option(fc.nat(7), { nil: undefined }),
@@ -91,12 +80,12 @@ function lists(store: () => DeliveryStore): void {
       ],
       async (of, kept, createdFrom, createdBefore, limit) => {
         const all = kept.map(({ at, ofOther }, n) =>
-          delivery(n, { createdAt: at, ...(ofOther ? { [FIELDS[of]]: uuidAt(501) } : {}) }),
+          delivery(n, { createdAt: at, ...(ofOther ? { [DELIVERY_LISTS[of]]: uuidAt(501) } : {}) }),
         );
         for (const one of all) await store().insert(one);
         const wanted: ListedDeliveries = {
           of,
-          id: delivery(0)[FIELDS[of]],
+          id: delivery(0)[DELIVERY_LISTS[of]],
           ...(createdFrom === undefined ? {} : { createdFrom }),
           ...(createdBefore === undefined ? {} : { createdBefore }),
         };
@@ -111,8 +100,8 @@ function lists(store: () => DeliveryStore): void {
   it('shows each delivery as it is now', async () => {
     await store().insert(delivery(1));
     await store().replace(delivery(1, { version: 1, state: 'delivered' }), 0);
-    for (const of of DELIVERY_LISTS) {
-      const { items } = await store().list({ of, id: delivery(1)[FIELDS[of]] }, { limit: 10 });
+    for (const of of LISTS) {
+      const { items } = await store().list({ of, id: delivery(1)[DELIVERY_LISTS[of]] }, { limit: 10 });
       expect(items, of).to.deep.equal([delivery(1, { version: 1, state: 'delivered' })]);
     }
   });
@@ -121,6 +110,6 @@ function lists(store: () => DeliveryStore): void {
 function expectedOf(all: readonly Delivery[], wanted: ListedDeliveries): readonly Delivery[] {
   const { of, id, createdFrom = 0, createdBefore = Number.POSITIVE_INFINITY } = wanted;
   return all
-    .filter((one) => one[FIELDS[of]] === id && one.createdAt >= createdFrom && one.createdAt < createdBefore)
+    .filter((one) => one[DELIVERY_LISTS[of]] === id && one.createdAt >= createdFrom && one.createdAt < createdBefore)
     .toSorted((a, b) => b.createdAt - a.createdAt || (a.deliveryId < b.deliveryId ? 1 : -1));
 }

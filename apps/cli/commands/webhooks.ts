@@ -124,6 +124,8 @@ interface DeliveryOptions extends ConnectionOptions {
 }
 
 interface ListOptions extends DeliveryOptions {
+  readonly event?: WebhookEvent;
+  readonly generation?: string;
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -134,11 +136,19 @@ const MAX_LISTED = 100;
 function addDeliveries(webhooks: CliCommand, api: (options: ConnectionOptions) => Webhooks): void {
   ranged(clientCommand(webhooks, 'deliveries <webhook_id>'))
     .description('list what a webhook was told in the last 30 days, newest first')
+    .addOption(new Option('--event <event>', 'those that tell this event now').choices(WEBHOOK_EVENTS))
+    .option('--generation <generation_id>', 'those of this generation')
     .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readCount(MAX_LISTED), MAX_LISTED)
     .option('--cursor <cursor>', 'continue where an earlier page ended')
     .examples([`darkroom webhooks deliveries ${EXAMPLE_ID} --state exhausted`])
-    .shows(async (id: string, { limit, cursor, ...options }: ListOptions) => {
-      const query = { limit, ...(cursor === undefined ? {} : { cursor }), ...rangeOf(options) };
+    .shows(async (id: string, { limit, cursor, event, generation, ...options }: ListOptions) => {
+      const query = {
+        limit,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(event === undefined ? {} : { event }),
+        ...(generation === undefined ? {} : { generation_id: generation }),
+        ...rangeOf(options),
+      };
       return deliveriesShown(await api(options).listDeliveries(id, query));
     });
   ranged(clientCommand(webhooks, 'replay <webhook_id> [delivery_id]'))

@@ -1,15 +1,20 @@
 import type { Call, Machine, Webhooks, Work } from '../../../core/context.js';
 import { readBody } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
-import { listDeliveries, replayDeliveries, replayDelivery } from '../../../core/webhooks/deliveries.js';
+import {
+  listDeliveries,
+  readDeliveryFilter,
+  replayDeliveries,
+  replayDelivery,
+} from '../../../core/webhooks/deliveries.js';
 import { DELIVERY_STATES } from '../../../core/webhooks/delivery.js';
+import { WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
 import {
   CREATE_WEBHOOK_SCHEMA,
   createEndpoint,
   deleteEndpoint,
   getEndpoint,
   listEndpoints,
-  readDeliveryState,
   rotateSecret,
   UPDATE_WEBHOOK_SCHEMA,
   updateEndpoint,
@@ -47,6 +52,18 @@ const DELIVERY_PARAMETERS: QueryParameters = {
     enum: [...DELIVERY_STATES],
     example: 'exhausted',
     description: 'Those that are in this state now.',
+  },
+  event: {
+    type: 'string',
+    enum: [...WEBHOOK_EVENTS],
+    example: 'generation.failed',
+    description: 'Those that tell this event now.',
+  },
+  generation_id: {
+    type: 'string',
+    format: 'uuid',
+    example: '0198c0de-0000-7000-8000-000000000000',
+    description: 'Those of this generation.',
   },
   ...CREATED_BETWEEN,
 };
@@ -163,7 +180,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
     operationId: 'listWebhookDeliveries',
     summary: 'List what a webhook was told',
     description:
-      'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
+      'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state or event may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
     status: 200,
     query: DELIVERY_PARAMETERS,
     data: record(
@@ -174,7 +191,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
     errors: ['FIELD_INVALID', 'NOT_FOUND'],
     async answer({ context, caller, query }, ctx) {
       const id = ctx.params.webhook_id;
-      const filter = { state: readDeliveryState(query['state']), ...readCreatedBetween(query) };
+      const filter = { ...readDeliveryFilter(query), ...readCreatedBetween(query) };
       const { items, nextCursor } = await pageByToken(
         readPage(query),
         `deliveries of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`,
@@ -224,7 +241,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
       const sent = await readJson(ctx);
       const { cursor, ...range }: ReplayRequest = readBody<ReplayRequest>(context, REPLAY_REQUEST_SCHEMA, sent);
       const filter = {
-        state: readDeliveryState(range.state),
+        ...readDeliveryFilter(range),
         createdFrom: readTime(range, 'created_after'),
         createdBefore: readTime(range, 'created_before'),
       };

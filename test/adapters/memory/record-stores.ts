@@ -6,7 +6,6 @@ import type { Fingerprint, ProcessLease } from '../../../core/idempotency/finger
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
 import {
   type DayRange,
-  DELIVERY_LISTS,
   type DeliveryStore,
   type ErasureStore,
   type FingerprintStore,
@@ -26,7 +25,7 @@ import {
   type UsageRow,
   type UseRow,
 } from '../../../core/usage/usage.js';
-import type { Delivery } from '../../../core/webhooks/delivery.js';
+import { type Delivery, DELIVERY_LISTS } from '../../../core/webhooks/delivery.js';
 import {
   behind,
   comparePlaces,
@@ -219,9 +218,9 @@ export class MemoryDeliveryStore implements DeliveryStore {
     );
   }
 
-  private listsOf({ endpointId, appId, accountId, generationId }: Delivery): readonly OrderedList<CreatedPlace>[] {
-    const ids = { endpoint: endpointId, app: appId, account: accountId, generation: generationId };
-    return DELIVERY_LISTS.map((of) => listNamed(this.lists, `${of} ${ids[of]}`, comparePlaces));
+  private listsOf(delivery: Delivery): readonly OrderedList<CreatedPlace>[] {
+    const lists = Object.entries(DELIVERY_LISTS);
+    return lists.map(([of, field]) => listNamed(this.lists, `${of} ${delivery[field]}`, comparePlaces));
   }
 }
 

@@ -9,7 +9,6 @@ import { openDatabase } from '../../../adapters/sqlite/database.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { defineFunctions, MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import { APP_LISTS, COUNT_OPEN } from '../../../adapters/sqlite/sqlite-generation-store.js';
-import { DELIVERY_LISTS } from '../../../core/ports/stores.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { delivery } from '../../contracts/delivery-store.contract.js';
 import { aClaim, aFingerprint, aGeneration, anUpload, aProcessLease, uuidAt } from '../../fixtures/stored-records.js';
@@ -251,8 +250,10 @@ describe('a data folder of an earlier release', () => {
     before.close();
     const stores = await openSqlite({ folder, role: 'server' });
     const ids = { endpoint: endpointId, account: accountId, app: appId, generation: generationId };
-    for (const of of DELIVERY_LISTS)
-      expect(await stores.deliveries.list({ of, id: ids[of] }, { limit: 5 }), of).to.deep.equal({ items: [stored] });
+    for (const [of, id] of Object.entries(ids)) {
+      const listed = await stores.deliveries.list({ of: of as keyof typeof ids, id }, { limit: 5 });
+      expect(listed, of).to.deep.equal({ items: [stored] });
+    }
     await stores.close();
   });
 

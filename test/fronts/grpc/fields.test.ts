@@ -176,6 +176,8 @@ const ASKED: Readonly<Record<string, Asked>> = {
       ...unknown('webhook_id'),
       ...PAGE,
       ...each('state', 99),
+      ...each('event', 99),
+      ...each('generation_id', '', 'x'),
       ...each('created_after', NO_TIME),
       ...each('created_before', NO_TIME),
     ],

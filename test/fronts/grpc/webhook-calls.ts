@@ -18,7 +18,12 @@ const CHANGE: Fields = {
   enabled: ['enabled', (value) => (typeof value === 'boolean' ? value : no('another type'))],
 };
 
-const DELIVERIES: Fields = { ...LIST, state: ['state', word(WebhookDeliveryState)] };
+const DELIVERIES: Fields = {
+  ...LIST,
+  state: ['state', word(WebhookDeliveryState)],
+  event: ['event', eventWord],
+  generation_id: ['generationId', text],
+};
 
 const REPLAY: Fields = {
   created_after: ['createdAfter', moment],

@@ -105,6 +105,22 @@ export const WEBHOOK_VECTORS: readonly Vector[] = [
       data: { deliveries: [{ delivery_id: '@own-delivery' }] },
     }),
     ok('listWebhookDeliveries', { id: '@own-webhook', query: { created_before: LONG_AGO }, data: { deliveries: [] } }),
+    ok('listWebhookDeliveries', {
+      id: '@own-webhook',
+      query: { event: 'generation.succeeded', generation_id: '@told-generation' },
+      data: { deliveries: [{ delivery_id: '@own-delivery' }] },
+    }),
+    ok('listWebhookDeliveries', {
+      id: '@own-webhook',
+      query: { event: 'generation.failed' },
+      data: { deliveries: [] },
+    }),
+    ok('listWebhookDeliveries', { id: '@own-webhook', query: { generation_id: UNKNOWN }, data: { deliveries: [] } }),
+    ok('listWebhookDeliveries', {
+      id: 'default',
+      query: { generation_id: '@told-generation' },
+      data: { deliveries: [] },
+    }),
     ok('listWebhookDeliveries', { id: 'default', data: { deliveries: [] } }),
     ok('replayWebhookDelivery', {
       id: '@own-webhook',
@@ -146,6 +162,16 @@ export const WEBHOOK_VECTORS: readonly Vector[] = [
     id: '@own-webhook',
     query: { state: 'lost' },
     says: 'state must be one of pending',
+  }),
+  once('listWebhookDeliveries: no such event', 'listWebhookDeliveries', 'FIELD_INVALID', {
+    id: '@own-webhook',
+    query: { event: 'generation.queued' },
+    says: 'event must be one of',
+  }),
+  once('listWebhookDeliveries: no such id', 'listWebhookDeliveries', 'FIELD_INVALID', {
+    id: '@own-webhook',
+    query: { generation_id: '1' },
+    says: 'generation_id must be a UUID',
   }),
   once('replayWebhookDeliveries: no beginning', 'replayWebhookDeliveries', 'FIELD_REQUIRED', {
     id: '@own-webhook',

@@ -840,6 +840,21 @@ class ListWebhookDeliveriesQuery(TypedDict):
     """
     Those that are in this state now.
     """
+    event: NotRequired[
+        Literal[
+            'generation.running',
+            'generation.succeeded',
+            'generation.failed',
+            'generation.cancelled',
+        ]
+    ]
+    """
+    Those that tell this event now.
+    """
+    generation_id: NotRequired[str]
+    """
+    Those of this generation.
+    """
     created_after: NotRequired[str]
     """
     Those created at this time or later.
@@ -849,4 +864,4 @@ class ListWebhookDeliveriesQuery(TypedDict):
     Those created before this time.
     """
 
-# Of schemas with the SHA-256 91fc460bf4fee8fb55bb046b92653c2c10e99e1abb536010849a9d867ef20aed.
+# Of schemas with the SHA-256 b8edadfbc32421a3287040fe5cea51e325994a4ecd8c20e8416f09673a8bdd44.
