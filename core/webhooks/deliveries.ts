@@ -1,10 +1,10 @@
+import { assert } from '../assert.js';
 import type { Call, Machine, Webhooks, Work } from '../context.js';
 import { busy, ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Generation } from '../generation/generation.js';
 import { isUuid } from '../ids.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
-import type { ListedDeliveries } from '../ports/stores.js';
 import {
   announced,
   decideDelivery,
@@ -17,6 +17,7 @@ import {
   DELIVERY_LISTS,
   DELIVERY_STATES,
   deliveryIdOf,
+  type DeliveryList,
   type DeliveryState,
   isOpen,
 } from './delivery.js';
@@ -112,28 +113,23 @@ export async function cancelDeliveries(context: Webhooks & Machine, g: Generatio
     if (isOpen(known)) await changeDelivery(context, known, { event: 'cancel' });
 }
 
-/** The deliveries of a generation that are kept: to the endpoints that its App has now, and to its own URL. */
+/** The deliveries of a generation that are kept, newest first: to endpoints of its App, and to its own URL. */
 export async function deliveriesOf(
-  context: Webhooks & Machine & Call,
-  { appId, generationId }: Pick<Generation, 'appId' | 'generationId'>,
+  { deliveries, call }: Webhooks & Call,
+  { generationId }: Pick<Generation, 'generationId'>,
 ): Promise<readonly Delivery[]> {
-  const webhooks = await context.webhookEndpoints.read(appId, context.call);
-  const endpointIds = [...(webhooks?.endpoints ?? []).map(({ endpointId }) => endpointId), appId];
-  const found = await Promise.all(
-    endpointIds.map((id) => context.deliveries.read(deliveryIdOf(context, id, generationId), context.call)),
-  );
-  return found.filter((delivery) => delivery !== null);
+  return (await deliveries.list({ of: 'generation', id: generationId }, { limit: 1_000 }, call)).items;
 }
 
 /** Removes the records of the deliveries of a generation: they have its URL, and what its receivers answered. */
 export async function removeDeliveriesOf(
-  { deliveries }: Webhooks,
-  { generationId }: Pick<Generation, 'generationId'>,
+  context: Webhooks,
+  generation: Pick<Generation, 'generationId'>,
 ): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const { items } = await deliveries.list({ of: 'generation', id: generationId }, { limit: 1_000 });
-    if (items.length === 0) return;
-    for (const { deliveryId, version } of items) await deliveries.remove(deliveryId, version);
+    const found = await deliveriesOf(context, generation);
+    if (found.length === 0) return;
+    for (const { deliveryId, version } of found) await context.deliveries.remove(deliveryId, version);
   }
   throw busy('The deliveries are being changed by too many processes at the same time; try again.');
 }
@@ -183,29 +179,41 @@ export async function listDeliveries(
   page: PageRequest,
 ): Promise<Page<Delivery>> {
   const { endpointId: id } = await deliveredTo(context, caller, endpointId);
-  return matchingDeliveries(context, { of: 'endpoint', id }, filter, page);
+  return matchingDeliveries(context, { endpoint: id }, filter, page);
 }
 
-/** Those of an endpoint, App or account that match, bounded as `listDeliveries` is. */
+/** Deliveries that have all of these ids, of which there is at least one. */
+export type DeliveryScope = Readonly<Partial<Record<DeliveryList, string | undefined>>>;
+
+/** Those in the scope that match, bounded as `listDeliveries` is. */
 export function matchingDeliveries(
   { deliveries, call }: Webhooks & Call,
-  scope: Pick<ListedDeliveries, 'of' | 'id'>,
+  scope: DeliveryScope,
   { state, event, generationId, createdFrom, createdBefore }: DeliveryFilter,
   page: PageRequest,
 ): Promise<Page<Delivery>> {
-  const wanted: ListedDeliveries = {
-    ...(generationId === undefined ? scope : { of: 'generation', id: generationId }),
-    ...(createdFrom === undefined ? {} : { createdFrom }),
-    ...(createdBefore === undefined ? {} : { createdBefore }),
-  };
-  const list = (asked: PageRequest) => deliveries.list(wanted, asked, call);
-  if (state === undefined && event === undefined && generationId === undefined) return list(page);
+  const ids = { ...scope, ...(generationId === undefined ? {} : { generation: generationId }) };
+  const [shortest, ...others] = LISTS.flatMap((of) => (ids[of] === undefined ? [] : [{ of, id: ids[of] }]));
+  assert(shortest !== undefined, 'deliveries are listed by an id');
+  const list = (asked: PageRequest) =>
+    deliveries.list(
+      {
+        ...shortest,
+        ...(createdFrom === undefined ? {} : { createdFrom }),
+        ...(createdBefore === undefined ? {} : { createdBefore }),
+      },
+      asked,
+      call,
+    );
+  if (state === undefined && event === undefined && others.length === 0) return list(page);
   const matches = (delivery: Delivery) =>
-    delivery[DELIVERY_LISTS[scope.of]] === scope.id &&
+    others.every(({ of, id }) => delivery[DELIVERY_LISTS[of]] === id) &&
     (state === undefined || delivery.state === state) &&
     (event === undefined || delivery.event === event);
   return matchingPage(list, matches, page);
 }
+
+const LISTS = Object.keys(DELIVERY_LISTS) as DeliveryList[];
 
 /**
  * Sends the message of one generation's delivery again, at once and with as many attempts as a new one. Throws
@@ -237,7 +245,7 @@ export async function replayDeliveries(
 ): Promise<Replayed> {
   const id = await enabled(context, caller, endpointId);
   const page = { limit: REPLAY_PAGE, ...(cursor === undefined ? {} : { cursor }) };
-  const { items, nextCursor } = await matchingDeliveries(context, { of: 'endpoint', id }, filter, page);
+  const { items, nextCursor } = await matchingDeliveries(context, { endpoint: id }, filter, page);
   let replayed = 0;
   for (const delivery of items) {
     if (filter.state === undefined && delivery.state === 'delivered') continue;

@@ -85,12 +85,12 @@ export interface Delivery {
   readonly dueAt: number;
 }
 
-/** By what deliveries are listed, each in the order of an index, and the field that has its id. */
+/** By what deliveries are listed, each in the order of an index, and the field that has its id; the shortest list first. */
 export const DELIVERY_LISTS = {
+  generation: 'generationId',
   endpoint: 'endpointId',
   app: 'appId',
   account: 'accountId',
-  generation: 'generationId',
 } as const satisfies Readonly<Record<string, keyof Delivery>>;
 export type DeliveryList = keyof typeof DELIVERY_LISTS;
 

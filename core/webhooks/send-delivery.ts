@@ -1,5 +1,6 @@
 import { type AbortSignalLike, AbortSource } from '../cancellation.js';
 import type { Files, Machine, Webhooks, Work } from '../context.js';
+import type { GenerationView } from '../generation/generation.js';
 import { viewGeneration } from '../generation/read-generations.js';
 import type { SendOutcome } from '../ports/outside.js';
 import { type AttemptEnd, type DeliveryCommand, dueFrom, retryDelayMs } from './decide.js';
@@ -223,10 +224,8 @@ async function attempt(
   signal: AbortSignalLike,
 ): Promise<boolean> {
   // Read after the lease is taken, so that the message is at least as new as the event that it reports.
-  const generation = await context.generations.read(begun.generationId);
-  if (generation?.kind !== 'generation' || generation.deletedAt !== undefined)
-    return close(context, begun, { event: 'cancel' });
-  const view = await viewGeneration(context, generation);
+  const view = await viewOf(context, begun);
+  if (view === undefined) return close(context, begun, { event: 'cancel' });
   // A message this late could arrive after its lease, so it must not leave: another process may have sent a newer
   // event.
   const isLate = context.clock.now() - (begun.lease?.startedAt ?? 0) > LATEST_START_MS;
@@ -235,11 +234,21 @@ async function attempt(
   return outcome !== undefined;
 }
 
+/** What a message reports: the generation as it is now. Undefined once it was deleted. */
+export async function viewOf(
+  context: Work & Files & Machine,
+  { generationId }: Pick<Delivery, 'generationId'>,
+): Promise<GenerationView | undefined> {
+  const generation = await context.generations.read(generationId);
+  if (generation?.kind !== 'generation' || generation.deletedAt !== undefined) return undefined;
+  return viewGeneration(context, generation);
+}
+
 async function send(
   context: Webhooks & Machine,
   { event, occurredAt, ...delivery }: Delivery,
   { endpointId, url, secret }: Destination,
-  { view, signal }: { readonly view: Awaited<ReturnType<typeof viewGeneration>>; readonly signal: AbortSignalLike },
+  { view, signal }: { readonly view: GenerationView; readonly signal: AbortSignalLike },
 ): Promise<SendOutcome | undefined> {
   const message = {
     url,

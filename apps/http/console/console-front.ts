@@ -26,6 +26,7 @@ import { MODEL_OPERATIONS } from './models.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
 import { SESSION_OPERATIONS } from './sessions-and-connections.js';
 import { SIGN_IN_OPERATIONS } from './sign-in-ways.js';
+import { WEBHOOK_OPERATIONS } from './webhooks.js';
 import { guarded } from './operator/operator-operation.js';
 import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from './operator/routes.js';
 
@@ -73,6 +74,7 @@ const CONSOLE_OPERATIONS = [
   ...MODEL_OPERATIONS,
   ...GENERATION_OPERATIONS,
   ...KEY_OPERATIONS,
+  ...WEBHOOK_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...SIGN_IN_OPERATIONS,
 ];

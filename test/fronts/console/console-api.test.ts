@@ -124,6 +124,10 @@ const READS = [
   `/generations/${UNKNOWN}`,
   `/playground/generations/${UNKNOWN}/input`,
   '/keys',
+  '/webhooks',
+  `/webhooks/${UNKNOWN}`,
+  '/deliveries',
+  `/deliveries/${UNKNOWN}`,
   '/connections',
   '/sessions',
   '/passkeys',
@@ -132,6 +136,7 @@ const READS = [
 const CHANGES: readonly [path: string, body: object][] = [
   ['/keys', { name: 'laptop' }],
   [`/keys/${UNKNOWN}/revoke`, {}],
+  [`/deliveries/${UNKNOWN}/resend`, {}],
   [`/connections/${UNKNOWN}/disconnect`, {}],
   ['/sessions/abc/end', {}],
   ['/sessions/end-others', {}],
