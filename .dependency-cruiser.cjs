@@ -15,6 +15,7 @@ const RULES = `^core/(${[
   'media/(ai-mark|image-header|media-types)',
   'people/person',
   'providers/(provider-report|provider-use)',
+  'statistics/half-hour',
   'uploads/upload',
   'usage/usage',
   'webhooks/(decide|delivery|endpoint)',
@@ -26,6 +27,7 @@ const STATE = `^core/(${[
   'generation/(lasting-calls|queue-positions|stepwise-acceptances|thumbnail-flights|uncharged-sums|wake|watch)',
   'idempotency/(process-leases|silent-retries)',
   'providers/(provider-gates|provider-shares)',
+  'statistics/outcome-counts',
 ].join('|')})\\.ts$`;
 
 module.exports = {

@@ -1,5 +1,6 @@
 import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
+import type { NearZero } from './credits/account.js';
 import { AccountWriter, SETTLE_WAIT_MS } from './credits/account-writer.js';
 import { LastingCalls } from './generation/lasting-calls.js';
 import { QueuePositions } from './generation/queue-positions.js';
@@ -13,6 +14,8 @@ import type { Ports } from './ports/ports.js';
 import type { GenerationChanges } from './ports/stores.js';
 import { ProviderGates } from './providers/provider-gates.js';
 import type { Settings } from './settings.js';
+import { OutcomeCounts } from './statistics/outcome-counts.js';
+import { Remembered } from './waiting.js';
 
 /*
  * What use cases work with, by capability. The type of a use case's first parameter names the capabilities that it and
@@ -20,13 +23,18 @@ import type { Settings } from './settings.js';
  * `.oxlintrc.json` forbids to import it anywhere but in the wiring.
  */
 
+/** How old the accounts that will soon have no credits may be, in milliseconds: finding them reads many accounts. */
+const NEAR_ZERO_KEPT_MS = 60_000;
+
 /** Accounts and their ledgers. */
 export interface Money extends Pick<Ports, 'accounts' | 'acceptances' | 'usage'> {
   readonly accountWriter: AccountWriter;
+  /** The accounts that operators are shown because they will soon have no credits. */
+  readonly nearZeroAccounts: Remembered<NearZero>;
 }
 
 /** Generations: their records, keys, queue and wake-ups, and the callers that wait for them. */
-export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprints' | 'wakeUps'> {
+export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprints' | 'wakeUps' | 'halfHours'> {
   readonly silentRetries: SilentRetries;
   readonly unchargedSums: UnchargedSums;
   readonly queuePositions: QueuePositions;
@@ -35,6 +43,8 @@ export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprin
   readonly generationWatch: GenerationWatch;
   readonly appWatch: AppWatch;
   readonly lastingCalls: LastingCalls;
+  /** What this process has accepted and settled. */
+  readonly outcomeCounts: OutcomeCounts;
   /** Called with the name of the row of `next-step.ts` that decided a step of a run; for tests. */
   readonly onRunStep?: (row: string) => void;
 }
@@ -108,11 +118,13 @@ export function createContext(
     log,
     boot,
     accountWriter: new AccountWriter({ ...ports, acceptances }, settleWaitMs),
+    nearZeroAccounts: new Remembered(ports.clock, NEAR_ZERO_KEPT_MS),
     unchargedSums: new UnchargedSums(ports),
     thumbnailFlights: new ThumbnailFlights(),
     generationWatch,
     appWatch,
     lastingCalls: new LastingCalls(),
+    outcomeCounts: new OutcomeCounts({ ...ports, log, boot }),
     silentRetries: new SilentRetries({ ...ports, settings, boot }),
     localRuns: new LocalRuns(),
     queuePositions,

@@ -91,3 +91,26 @@ export class Repetition {
     if (!this.stopped) this.cancelTimer = this.clock.after(this.intervalMs, () => this.run());
   }
 }
+
+/** A value that costs some work and may be a little old. Concurrent callers share one making of it. */
+export class Remembered<T> {
+  private made: { readonly at: number; readonly value: Promise<T> } | undefined;
+
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    private readonly keptMs: number,
+  ) {}
+
+  /** The value, made again if it is older than `keptMs`. A failure is not remembered. */
+  get(make: () => Promise<T>): Promise<T> {
+    const now = this.clock.monotonic();
+    if (this.made === undefined || now - this.made.at >= this.keptMs) {
+      const made = { at: now, value: make() };
+      this.made = made;
+      made.value.catch(() => {
+        if (this.made === made) this.made = undefined;
+      });
+    }
+    return this.made.value;
+  }
+}

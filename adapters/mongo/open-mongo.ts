@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import type { Log } from '../../core/log.js';
 import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
+import type { HalfHour } from '../../core/statistics/half-hour.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import { MongoConnection, type MongoOptions, MongoRefused } from './connection.js';
 import { checkReadable, indexFaults, ledgerFormOf, type SchemaState, schemaVersions } from './migrate-mongo.js';
@@ -97,6 +98,7 @@ export function storesOver(
     webhookEndpoints: new NamedDocuments<AppWebhooks>(connection, 'webhook_endpoints', ({ appId }) => appId),
     deliveries: new MongoDeliveryStore(connection),
     usage: new MongoUsageStore(connection),
+    halfHours: new NamedDocuments<HalfHour>(connection, 'half_hours', ({ slot }) => slot),
     erasures: new MongoErasureStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),

@@ -1,5 +1,5 @@
 /** Incremented by every release that changes the schema below or the form of a document. */
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 /**
  * The oldest program version that may use a database of this version. It does not change while migrations only add,
@@ -209,6 +209,8 @@ export const SCHEMA = {
   },
   // One document for each connected provider, found by its name.
   provider_uses: { shardKey: null, indexes: [] },
+  // One document for each half hour of eight days, found by its slot.
+  half_hours: { shardKey: null, indexes: [] },
   // One document for each App that has endpoints, found by the App's id.
   webhook_endpoints: { shardKey: { _id: 'hashed' }, indexes: [] },
   deliveries: {

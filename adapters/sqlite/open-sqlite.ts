@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
+import type { HalfHour } from '../../core/statistics/half-hour.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import {
   checkRights,
@@ -184,6 +185,7 @@ function storesOver(
     webhookEndpoints: new SqliteNamedRecords<AppWebhooks>(db, 'webhook_endpoints', 'app', ({ appId }) => appId),
     deliveries: new SqliteDeliveryStore(db),
     usage: new SqliteUsageStore(db),
+    halfHours: new SqliteNamedRecords<HalfHour>(db, 'half_hours', 'slot', ({ slot }) => slot),
     erasures: new SqliteErasureStore(db),
     wakeUpTable: new SqliteWakeUpTable(db),
     installation: new SqliteInstallation(db),

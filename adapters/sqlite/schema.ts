@@ -255,6 +255,10 @@ export const MIGRATIONS: readonly string[] = [
   WHERE status IN ('queued', 'running');
   CREATE INDEX generations_open ON generations (open_at) WHERE open_at IS NOT NULL;
   `,
+  // What all processes have counted in the half hours of eight days.
+  `
+  CREATE TABLE half_hours (slot TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
   // The part of a key's secret that its owners recognise it by.
   'ALTER TABLE keys ADD COLUMN hint TEXT',
   // The account, the App and the generation of a delivery, each with its list.

@@ -69,7 +69,10 @@ const NAMES: Readonly<Record<string, string>> = {
   last_sign_in_time: 'last_sign_in_on',
   last_use_time: 'last_used_on',
   median_submit_time: 'median_submit_ms',
+  median_time: 'median_ms',
   next_page_token: 'next_cursor',
+  oldest_wait: 'oldest_wait_ms',
+  p95_time: 'p95_ms',
   paid: 'is_paid',
   pause_end_time: 'paused_until',
   promote_time: 'operator_since',
@@ -78,10 +81,12 @@ const NAMES: Readonly<Record<string, string>> = {
   revoke_time: 'revoked_at',
   seen_time: 'seen_at',
   settle_time: 'settle_ms',
+  start_time: 'starts_at',
   suspend_time: 'suspended_at',
   time: 'at',
   to_book: 'to',
   update_time: 'updated_at',
+  wait_time: 'wait_ms',
 };
 
 /** Names in one message alone. */
@@ -93,6 +98,7 @@ const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     spent: 'spent_credits',
   },
   Entry: { create_time: 'at' },
+  GetOverviewResponse: { time: 'now' },
 };
 
 /** The first fields of messages whose order differs from that of the proto files. */

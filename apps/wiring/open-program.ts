@@ -25,7 +25,9 @@ import type { OutputSigner } from '../../core/ports/output-signer.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
 import type { GenerationChanges } from '../../core/ports/stores.js';
 import { DATABASE_PORTS, pickPorts, type Ports } from '../../core/ports/ports.js';
+import { STORE_COUNTS_MS } from '../../core/statistics/outcome-counts.js';
 import { takesBytes } from '../../core/uploads/manage-uploads.js';
+import { Repetition } from '../../core/waiting.js';
 import { type Config, runsWorker } from '../config/config.js';
 import { hostAndPort } from '../config/network-address.js';
 import { renderWebhookMessage } from '../http/render/webhook.js';
@@ -140,6 +142,7 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
     );
     const boot = { id: ports.ids.uuid(), isExclusive: database.isExclusive };
     const context = createContext(ports, config.settings, log, boot, generationChanges);
+    opened.keep(storedCounts(context));
     const container = new Container();
     container.load(givenParts({ ...ports, context, readiness: isReady, requireStores: gate.requireOpen }));
     return {
@@ -157,6 +160,18 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
     await opened.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** Stores what the process counts, every few seconds and once more before the stores are closed. */
+function storedCounts({ outcomeCounts }: Pick<Context, 'outcomeCounts'>): Closable {
+  const clock = new SystemClock({ keepsProcessAlive: false });
+  const repetition = new Repetition(clock, STORE_COUNTS_MS, () => outcomeCounts.store());
+  return {
+    async close() {
+      await repetition.stop();
+      await outcomeCounts.store();
+    },
+  };
 }
 
 /** Opens the object store, and checks that it, the secret and the database belong to one installation. */

@@ -156,3 +156,17 @@ export interface AccountChange extends Pick<Account, 'accountId' | 'version' | '
   /** The whole profile after the change; absent when it stays as it is. */
   readonly profile?: AccountProfile;
 }
+
+/** An account whose available credits are less than it was charged in the last seven days. */
+export interface AccountNearZero {
+  readonly account: Pick<AccountTotals, 'accountId' | 'name' | 'available' | 'reserved'>;
+  /** Charged today and in the six days before, UTC. */
+  readonly weekChargedCredits: number;
+}
+
+export interface NearZero {
+  /** Those whose credits last for the shortest time first. */
+  readonly accounts: readonly AccountNearZero[];
+  /** Whether every account was looked at. */
+  readonly isComplete: boolean;
+}

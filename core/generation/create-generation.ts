@@ -72,6 +72,7 @@ export async function createGeneration(
     requireAllowed,
   }: CreateOptions = {},
 ): Promise<Created> {
+  const beganAt = context.clock.monotonic();
   const digestOf = ({ content }: GenerationRequest): string =>
     givenDigest ?? context.digests.ofJson(webhookUrl === undefined ? content : { content, webhookUrl });
   const key = { accountId: caller.accountId, appId: caller.appId, operation, key: idempotencyKey };
@@ -95,7 +96,7 @@ export async function createGeneration(
         : await acceptUnclaimed(context, planned, { key, digest });
   if (first === 'overtaken') throw takenOver();
   if (first !== 'taken') {
-    if (!(first instanceof ServiceError)) return { generation: first, replayed: false };
+    if (!(first instanceof ServiceError)) return newlyAccepted(context, first, beganAt);
     // A request that has the key decides what this one is answered, even if this one would be refused on its own.
     if ((await context.claims.read(key)) === null) throw first;
   }
@@ -112,7 +113,12 @@ export async function createGeneration(
   const accepted = await accept(context, planned, claimed.mine, true);
   if (accepted === 'taken' || accepted === 'overtaken') throw takenOver();
   if (accepted instanceof ServiceError) throw accepted;
-  return { generation: accepted, replayed: false };
+  return newlyAccepted(context, accepted, beganAt);
+}
+
+function newlyAccepted({ outcomeCounts, clock }: Work & Machine, generation: Generation, beganAt: number): Created {
+  outcomeCounts.accepted(clock.monotonic() - beganAt);
+  return { generation, replayed: false };
 }
 
 /**

@@ -35,7 +35,10 @@ export async function settleGeneration(
   // Another process has settled it, and its client deleted it.
   if (changed === null) return generation;
   const { generation: settled, refused } = changed;
-  if (refused === undefined) logEnd(context, settled);
+  if (refused === undefined) {
+    context.outcomeCounts.settled(settled);
+    logEnd(context, settled);
+  }
   return settled;
 }
 

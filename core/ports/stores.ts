@@ -9,6 +9,7 @@ import type { Fingerprint, ProcessLease } from '../idempotency/fingerprint.js';
 import type { Page, PageRequest } from '../paging.js';
 import type { Artefact, OutsideIdentity, Person } from '../people/person.js';
 import type { ProviderUse } from '../providers/provider-use.js';
+import type { HalfHour } from '../statistics/half-hour.js';
 import type { Upload, UploadRecord, UploadUsage } from '../uploads/upload.js';
 import type { TraceKey, TraceRow, UsageKey, UsageRow, UseRow } from '../usage/usage.js';
 import type { Delivery, DeliveryList } from '../webhooks/delivery.js';
@@ -383,6 +384,11 @@ export interface ArtefactStore {
  */
 export interface ProviderUseStore extends NamedRecords<ProviderUse> {
   read(provider: string): Promise<ProviderUse | null>;
+}
+
+/** Keeps the counts of the half hours of eight days, one record for each slot. */
+export interface HalfHourStore extends NamedRecords<HalfHour> {
+  read(slot: string): Promise<HalfHour | null>;
 }
 
 /** Keeps one record for each App that has webhook endpoints. */

@@ -1,6 +1,7 @@
 import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import { accountStoreContract } from './account-store.contract.js';
 import { generationStoreContract } from './generation-store.contract.js';
+import { halfHourStoreContract } from './half-hour-store.contract.js';
 import { claimStoreContract } from './claim-store.contract.js';
 import { uploadStoreContract } from './upload-store.contract.js';
 import { credentialStoreContract } from './credential-store.contract.js';
@@ -30,6 +31,7 @@ const CONTRACTS: { readonly [P in Port]: (subject: ContractSubject<Ports[P]>) =>
   webhookEndpoints: webhookEndpointStoreContract,
   deliveries: deliveryStoreContract,
   usage: usageStoreContract,
+  halfHours: halfHourStoreContract,
   erasures: erasureStoreContract,
 };
 

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
-import { MODELS, catalogOf } from '../../fixtures/models.js';
+import { catalogOf, MODELS } from '../../fixtures/models.js';
+import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
 import { clientOf, ConsoleClient } from './console-harness.js';
 
-// Goal: the page gets each model of the API, with its examples and whether it is for tests, and nothing else of the catalog.
+// Goal: the page gets each model of the API, with its examples and whether it is for tests, its usual time and a
+// sample of the account, and nothing else of the catalog.
 // Method: a catalog of which one model has examples, read by the page and over REST.
 
 const EXAMPLE = { title: 'Kite', prompt: 'a red kite', parameters: { size: '96x64' } };
@@ -22,6 +24,32 @@ describe('models of the account page', () => {
 
   after(() => service.close());
 
+  it('have the usual time of three results or more, and a sample of the account', async () => {
+    const { context } = service.harness;
+    const { accountId } = service.person;
+    const shared = { status: 'succeeded', createdAt: 1_000, completedAt: 4_000 } as const;
+    for (let made = 0; made < 3; made += 1)
+      context.outcomeCounts.settled(aGeneration(made, { ...shared, modelKey: 'picture' }));
+    await context.generations.insert(aGeneration(21, { ...shared, accountId, modelKey: 'picture' }));
+    await context.generations.insert(aGeneration(22, { ...shared, accountId, modelKey: 'picture', status: 'failed' }));
+    // Of another account.
+    await context.generations.insert(aGeneration(23, { ...shared, modelKey: 'picture-held' }));
+    const { data } = await (await clientOf(service, service.person)).get('/models');
+    const [picture, held] = data['models'] as Record<string, unknown>[];
+    expect(Math.abs(Number(picture?.['usual_ms']) - 3_000)).to.be.at.most(150);
+    expect(picture?.['sample']).to.deep.include({
+      generation_id: uuidAt(21),
+      media_id: uuidAt(4),
+      width: 2,
+      height: 3,
+    });
+    const { thumbnails = {} } = (picture?.['sample'] ?? {}) as { readonly thumbnails?: Record<string, string> };
+    expect(Object.keys(thumbnails)).to.deep.equal(['320', '640', '1280']);
+    for (const [side, address] of Object.entries(thumbnails))
+      expect(address).to.include(`${service.origin}/thumbnails/${uuidAt(21)}/${uuidAt(4)}/${side}?`);
+    expect([held?.['usual_ms'], held?.['sample']]).to.deep.equal([null, null]);
+  });
+
   it('are those of the API, with examples and whether they are for tests', async () => {
     const client = await clientOf(service, service.person);
     const { status, data } = await client.get('/models');
@@ -29,7 +57,9 @@ describe('models of the account page', () => {
     const models = data['models'] as Record<string, unknown>[];
     const response = await fetch(`${service.origin}/api/v1/developer/models`);
     const { data: published } = (await response.json()) as { data: { models: object[] } };
-    expect(models.map(({ examples: _e, is_test: _t, ...same }) => same)).to.deep.equal(published.models);
+    expect(models.map(({ examples: _e, is_test: _t, usual_ms: _u, sample: _s, ...same }) => same)).to.deep.equal(
+      published.models,
+    );
     expect(models.map(({ examples }) => examples)).to.deep.equal([
       [EXAMPLE, { title: null, prompt: 'a kite', parameters: {} }],
       [],

@@ -251,6 +251,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
     right: {},
     faults: [...each('account_id', 'x'), ...each('app_id', 'x'), ...each('statuses', [99]), ...PAGE],
   },
+  GetOverview: { right: {}, faults: [...each('from', NO_TIME, '2000-01-01T00:00:00Z'), ...each('to', NO_TIME)] },
   GetModelCosts: { right: {}, faults: [...each('account_id', 'x'), ...DAYS] },
   InspectGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
   ListProviders: { right: {}, faults: [] },

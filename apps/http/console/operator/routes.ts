@@ -1,11 +1,13 @@
 import { ACCOUNT_OPERATIONS } from './accounts.js';
 import { CREDIT_OPERATIONS } from './credits.js';
 import type { OperatorOperation } from './operator-operation.js';
+import { OVERVIEW_OPERATIONS } from './overview.js';
 import { PEOPLE_OPERATIONS } from './people.js';
 import { WORK_OPERATIONS } from './work.js';
 
 /** The requests of the operator's area, under `/console/api/operator`. */
 export const OPERATOR_OPERATIONS: readonly OperatorOperation[] = [
+  ...OVERVIEW_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
   ...CREDIT_OPERATIONS,
   ...PEOPLE_OPERATIONS,
