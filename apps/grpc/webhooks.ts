@@ -21,7 +21,7 @@ import {
   DISABLED_BECAUSE,
   previousValidUntil,
   signingKey,
-  WEBHOOK_EVENTS,
+  SENT_EVENTS,
   type WebhookEndpoint,
 } from '../../core/webhooks/endpoint.js';
 import {
@@ -32,6 +32,7 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../core/webhooks/manage-endpoints.js';
+import { sendTest } from '../../core/webhooks/test-event.js';
 import { cursorOf, pageByToken, tokenOf } from '../page-token.js';
 import { readTimestamp, timestamp, valuesByWord, wordOf } from './enums.js';
 import {
@@ -51,7 +52,7 @@ import {
 } from './generated/darkroom/v1/webhooks_pb.js';
 import { acting, readPage, type ServedMethod } from './method.js';
 
-const EVENT = valuesByWord(WEBHOOK_EVENTS, WebhookEvent);
+const EVENT = valuesByWord(SENT_EVENTS, WebhookEvent);
 const DELIVERY_STATE = valuesByWord(DELIVERY_STATES, WebhookDeliveryState);
 const DISABLED = valuesByWord(DISABLED_BECAUSE, WebhookDisabledReason);
 const RESULT = valuesByWord(ATTEMPT_RESULTS, WebhookAttemptResult);
@@ -90,6 +91,9 @@ export const WEBHOOK_METHODS: readonly ServedMethod<Work & Webhooks & Machine & 
       previousSecretExpireTime: timestamp(until),
     };
   }),
+  acting(method.testWebhook, scope, async ({ context, caller, request }) => ({
+    delivery: renderDelivery(await sendTest(context, caller, request.webhookId)),
+  })),
   acting(method.listWebhookDeliveries, scope, async ({ context, caller, request }) => {
     const id = request.webhookId;
     const filter = filterOf(request);

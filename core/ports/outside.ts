@@ -1,7 +1,7 @@
 import type { AbortSignalLike } from '../cancellation.js';
 import type { GenerationView } from '../generation/generation.js';
 import type { AnswerBody, AttemptFault } from '../webhooks/delivery.js';
-import type { WebhookEvent } from '../webhooks/endpoint.js';
+import type { SentEvent } from '../webhooks/endpoint.js';
 import type { IdentityKey } from './stores.js';
 
 /** The values that a sign-in at the provider is checked against when the browser comes back. */
@@ -45,7 +45,7 @@ export interface WebhookMessage {
   readonly url: string;
   /** The same in each attempt. */
   readonly messageId: string;
-  readonly event: WebhookEvent;
+  readonly event: SentEvent;
   /** When the event happened, in milliseconds. */
   readonly occurredAt: number;
   /** The generation as it is now. */

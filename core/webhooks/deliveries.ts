@@ -26,7 +26,9 @@ import {
   type Destination,
   destinationOf,
   eventOf,
-  WEBHOOK_EVENTS,
+  SENT_EVENTS,
+  type SentEvent,
+  TEST_EVENT,
   type WebhookEvent,
 } from './endpoint.js';
 import { deliveredTo, type Owner } from './manage-endpoints.js';
@@ -35,7 +37,7 @@ import { deliveredTo, type Owner } from './manage-endpoints.js';
 export interface DeliveryFilter {
   readonly state?: DeliveryState | undefined;
   /** The event that they tell now. */
-  readonly event?: WebhookEvent | undefined;
+  readonly event?: SentEvent | undefined;
   readonly generationId?: string | undefined;
   readonly createdFrom?: number | undefined;
   readonly createdBefore?: number | undefined;
@@ -154,7 +156,7 @@ export function readDeliveryFilter(asked: {
     throw fieldInvalid('/generation_id', 'generation_id must be a UUID.');
   return {
     state: readWord('state', DELIVERY_STATES, asked.state),
-    event: readWord('event', WEBHOOK_EVENTS, asked.event),
+    event: readWord('event', SENT_EVENTS, asked.event),
     generationId: generationId?.toLowerCase(),
   };
 }
@@ -235,7 +237,9 @@ export async function replayDelivery(
   return replayed;
 }
 
-/** Replays a page of those that match; those not delivered unless a state is given. Throws as replaying one does. */
+/**
+ * Replays a page of those that match, tests apart; those not delivered unless a state is given. Throws as replaying one does.
+ */
 export async function replayDeliveries(
   context: Work & Webhooks & Machine & Call,
   caller: Owner,
@@ -248,6 +252,7 @@ export async function replayDeliveries(
   const { items, nextCursor } = await matchingDeliveries(context, { endpoint: id }, filter, page);
   let replayed = 0;
   for (const delivery of items) {
+    if (delivery.event === TEST_EVENT) continue;
     if (filter.state === undefined && delivery.state === 'delivered') continue;
     const outcome = await replay(context, delivery);
     if (outcome !== null && outcome !== 'cancelled') replayed += 1;

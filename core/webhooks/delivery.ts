@@ -1,6 +1,6 @@
 import { derivedUuid } from '../ids.js';
 import type { Json } from '../json.js';
-import type { WebhookEvent } from './endpoint.js';
+import type { SentEvent } from './endpoint.js';
 
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'exhausted', 'disabled', 'cancelled'] as const;
 /**
@@ -32,7 +32,7 @@ export interface AnswerBody {
 export const KEPT_BODY_BYTES = 1_024;
 
 export interface DeliveryAttempt {
-  readonly event: WebhookEvent;
+  readonly event: SentEvent;
   readonly startedAt: number;
   readonly durationMs: number;
   readonly result: AttemptResult;
@@ -47,7 +47,7 @@ export interface DeliveryAttempt {
 export interface SendingLease {
   /** Names the attempt. */
   readonly token: string;
-  readonly event: WebhookEvent;
+  readonly event: SentEvent;
   readonly startedAt: number;
   readonly expiresAt: number;
   /** A replay was requested in the meantime: the message is sent again afterwards. */
@@ -69,7 +69,7 @@ export interface Delivery {
   /** Grows by one with every change; a change applies only onto the version it was decided on. */
   readonly version: number;
   readonly state: DeliveryState;
-  readonly event: WebhookEvent;
+  readonly event: SentEvent;
   /** When the event happened. */
   readonly occurredAt: number;
   readonly createdAt: number;

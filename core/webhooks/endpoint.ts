@@ -9,6 +9,13 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+/** The event of a message that its client requests to try an endpoint; endpoints cannot subscribe to it. */
+export const TEST_EVENT = 'generation.test';
+
+/** The events that messages report. */
+export const SENT_EVENTS = [...WEBHOOK_EVENTS, TEST_EVENT] as const;
+export type SentEvent = (typeof SENT_EVENTS)[number];
+
 /** The events that an endpoint receives unless its client chooses others. */
 export const END_EVENTS: readonly WebhookEvent[] = WEBHOOK_EVENTS.filter((event) => event !== 'generation.running');
 
@@ -18,8 +25,12 @@ export function eventOf(status: GenerationStatus): WebhookEvent | undefined {
 }
 
 /** Whether `a` happens to a generation after `b`. All ends come after its start, and it has only one of them. */
-export function isLater(a: WebhookEvent, b: WebhookEvent): boolean {
-  return END_EVENTS.includes(a) && !END_EVENTS.includes(b);
+export function isLater(a: SentEvent, b: SentEvent): boolean {
+  return isEnd(a) && !isEnd(b);
+}
+
+function isEnd(event: SentEvent): boolean {
+  return END_EVENTS.some((one) => one === event);
 }
 
 export const MAX_ENDPOINTS_PER_APP = 10;

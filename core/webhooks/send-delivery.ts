@@ -11,8 +11,10 @@ import {
   destinationOf,
   type DisabledBecause,
   signingKeys,
+  TEST_EVENT,
   type WebhookEndpoint,
 } from './endpoint.js';
+import { exampleView } from './example-generation.js';
 import { changeWebhooks, withEndpoint } from './manage-endpoints.js';
 
 /** How many messages one process sends at once: in all, for one account, and to one endpoint. */
@@ -194,7 +196,8 @@ async function sendDelivery(
   const webhooks = await context.webhookEndpoints.read(delivery.appId);
   const destination = destinationOf(webhooks, delivery);
   if (destination === undefined) return close(context, delivery, { event: 'cancel' });
-  if (destination.disabled !== undefined) return close(context, delivery, { event: 'disable' });
+  if (destination.disabled !== undefined && delivery.event !== TEST_EVENT)
+    return close(context, delivery, { event: 'disable' });
   const begun = await changeDelivery(context, delivery, {
     event: 'begin',
     token: context.ids.uuid(),
@@ -235,11 +238,9 @@ async function attempt(
 }
 
 /** What a message reports: the generation as it is now. Undefined once it was deleted. */
-export async function viewOf(
-  context: Work & Files & Machine,
-  { generationId }: Pick<Delivery, 'generationId'>,
-): Promise<GenerationView | undefined> {
-  const generation = await context.generations.read(generationId);
+export async function viewOf(context: Work & Files & Machine, delivery: Delivery): Promise<GenerationView | undefined> {
+  if (delivery.event === TEST_EVENT) return exampleView(delivery);
+  const generation = await context.generations.read(delivery.generationId);
   if (generation?.kind !== 'generation' || generation.deletedAt !== undefined) return undefined;
   return viewGeneration(context, generation);
 }
@@ -279,13 +280,15 @@ async function record(
     event: 'end-attempt',
     token: begun.lease?.token ?? '',
     end,
-    afterFailure: nextAfter(isGone, begun, retryMs),
+    afterFailure: begun.event === TEST_EVENT ? 'exhausted' : nextAfter(isGone, begun, retryMs),
   });
   if (changed !== null && changed.refused === undefined) {
     wakeLater(context, changed.delivery);
-    if (changed.delivery.state === 'exhausted') logGivenUp(context, changed.delivery, end);
+    if (changed.delivery.state === 'exhausted' && begun.event !== TEST_EVENT)
+      logGivenUp(context, changed.delivery, end);
   }
-  if (begun.url !== undefined || outcome === undefined) return;
+  // A test has no consequences: its client may try an address that does not work yet.
+  if (begun.url !== undefined || outcome === undefined || begun.event === TEST_EVENT) return;
   if (end.result === 'delivered') await noteSuccess(context, begun, destination);
   else await noteFailure(context, begun, destination, isGone);
 }

@@ -43,7 +43,7 @@ import { CIRCUITS } from '../../core/providers/provider-use.js';
 import { UPLOAD_STATES } from '../../core/uploads/manage-uploads.js';
 import { USAGE_BY } from '../../core/usage/read-usage.js';
 import { ATTEMPT_FAULTS, ATTEMPT_RESULTS, DELIVERY_STATES } from '../../core/webhooks/delivery.js';
-import { DISABLED_BECAUSE, WEBHOOK_EVENTS } from '../../core/webhooks/endpoint.js';
+import { DISABLED_BECAUSE, SENT_EVENTS, WEBHOOK_EVENTS } from '../../core/webhooks/endpoint.js';
 import { readPage, ROOT } from '../docs/pages.js';
 
 /** Every list but `MODALITIES`, whose two words stand together for other reasons too. */
@@ -69,6 +69,7 @@ const LISTS = {
   PROVIDER_ERRORS,
   REFERENCE_ROLES,
   SCOPES,
+  SENT_EVENTS,
   SIGN_IN_METHODS,
   STATUSES,
   TASK_ERRORS: Object.keys(TASK_ERRORS),
@@ -144,7 +145,7 @@ const ENUMS: Readonly<Record<string, readonly string[]>> = {
   WebhookAttemptResult: ATTEMPT_RESULTS,
   WebhookDeliveryState: DELIVERY_STATES,
   WebhookDisabledReason: DISABLED_BECAUSE,
-  WebhookEvent: WEBHOOK_EVENTS.map((event) => event.replace('.', '_')),
+  WebhookEvent: SENT_EVENTS.map((event) => event.replace('.', '_')),
 };
 
 const FILES: readonly DescFile[] = [

@@ -113,6 +113,7 @@ describe('the examples of the OpenAPI document', function suite() {
     await answered('rotateWebhookSecret', webhook);
     // This secret signs the messages to the URL in the example of a create.
     await answered('rotateWebhookSecret', { webhook_id: 'default' });
+    const test = await answered('testWebhook', webhook);
     await both('getWebhook', webhook);
     await both('listWebhooks');
     await answered('estimateGeneration');
@@ -134,7 +135,8 @@ describe('the examples of the OpenAPI document', function suite() {
     const { deliveries } = (await answered('listWebhookDeliveries', webhook, 'required')) as {
       deliveries: JsonObject[];
     };
-    expect(deliveries).to.have.length(1);
+    expect(deliveries).to.have.length(2);
+    expect(deliveries[1]).to.include({ delivery_id: test['delivery_id'] });
     await answered('replayWebhookDelivery', { ...webhook, ...idsIn(deliveries[0] ?? {}) });
     await answered('replayWebhookDeliveries', webhook);
     await answered('updateWebhook', webhook);

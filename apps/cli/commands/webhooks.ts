@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { InvalidArgumentError, Option } from 'commander';
 import {
   DEFAULT_WEBHOOK,
@@ -6,7 +7,7 @@ import {
   type WebhookDelivery,
 } from '../../../clients/typescript/src/index.js';
 import { DELIVERY_STATES, type DeliveryState } from '../../../core/webhooks/delivery.js';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/endpoint.js';
+import { SENT_EVENTS, type SentEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/endpoint.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { clientCommand, type CliCommand, EXAMPLE_ID, readCount } from '../command.js';
 import { usageFailure } from '../exit.js';
@@ -83,8 +84,39 @@ export function addWebhooks(program: CliCommand): void {
       const { secret, previous_secret_expires_at: until } = rotated;
       return { json: rotated, text: facts({ secret, 'the one before until': until }), notes: [SECRET_NOTE] };
     });
+  clientCommand(webhooks, 'test <webhook_id>')
+    .description('send a webhook a signed test message, and show what it answered')
+    .examples([`darkroom webhooks test ${EXAMPLE_ID}`])
+    .shows(async (id: string, options: ConnectionOptions) => {
+      const tested = await ended(api(options), id, await api(options).test(id));
+      return { json: tested, text: testText(tested) };
+    });
   addDeliveries(webhooks, api);
   addListen(webhooks);
+}
+
+/** How often, and at what intervals in milliseconds, a test is looked at: an attempt takes up to 15 seconds. */
+const LOOKS = 40;
+const LOOK_EVERY_MS = 500;
+
+/** The delivery once it was tried, or as it is after 20 seconds. */
+async function ended(webhooks: Webhooks, id: string, { delivery_id }: WebhookDelivery): Promise<WebhookDelivery> {
+  for (let looks = 1; ; looks += 1) {
+    await setTimeout(LOOK_EVERY_MS);
+    const { deliveries } = await webhooks.listDeliveries(id, { event: 'generation.test', limit: 20 });
+    const found = deliveries.find((one) => one.delivery_id === delivery_id);
+    if (found !== undefined && (found.state !== 'pending' || looks === LOOKS)) return found;
+    if (looks === LOOKS) throw new Error(`Delivery ${delivery_id} is no longer in the log.`);
+  }
+}
+
+function testText(delivery: WebhookDelivery): string {
+  return facts({
+    delivery: delivery.delivery_id,
+    state: delivery.state,
+    answer: lastAnswer(delivery),
+    body: delivery.attempts.at(-1)?.body,
+  });
 }
 
 /** Throws for options that change nothing, or exclude each other. */
@@ -124,7 +156,7 @@ interface DeliveryOptions extends ConnectionOptions {
 }
 
 interface ListOptions extends DeliveryOptions {
-  readonly event?: WebhookEvent;
+  readonly event?: SentEvent;
   readonly generation?: string;
   readonly limit: number;
   readonly cursor?: string;
@@ -136,7 +168,7 @@ const MAX_LISTED = 100;
 function addDeliveries(webhooks: CliCommand, api: (options: ConnectionOptions) => Webhooks): void {
   ranged(clientCommand(webhooks, 'deliveries <webhook_id>'))
     .description('list what a webhook was told in the last 30 days, newest first')
-    .addOption(new Option('--event <event>', 'those that tell this event now').choices(WEBHOOK_EVENTS))
+    .addOption(new Option('--event <event>', 'those that tell this event now').choices(SENT_EVENTS))
     .option('--generation <generation_id>', 'those of this generation')
     .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readCount(MAX_LISTED), MAX_LISTED)
     .option('--cursor <cursor>', 'continue where an earlier page ended')

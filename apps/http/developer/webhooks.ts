@@ -8,7 +8,7 @@ import {
   replayDelivery,
 } from '../../../core/webhooks/deliveries.js';
 import { DELIVERY_STATES } from '../../../core/webhooks/delivery.js';
-import { WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
+import { SENT_EVENTS } from '../../../core/webhooks/endpoint.js';
 import {
   CREATE_WEBHOOK_SCHEMA,
   createEndpoint,
@@ -19,6 +19,7 @@ import {
   UPDATE_WEBHOOK_SCHEMA,
   updateEndpoint,
 } from '../../../core/webhooks/manage-endpoints.js';
+import { sendTest } from '../../../core/webhooks/test-event.js';
 import { cursorOf, pageByToken, tokenOf } from '../../page-token.js';
 import { readTime } from '../host/request.js';
 import { NEXT_CURSOR, record } from '../render/schema-parts.js';
@@ -55,7 +56,7 @@ const DELIVERY_PARAMETERS: QueryParameters = {
   },
   event: {
     type: 'string',
-    enum: [...WEBHOOK_EVENTS],
+    enum: [...SENT_EVENTS],
     example: 'generation.failed',
     description: 'Those that tell this event now.',
   },
@@ -174,6 +175,18 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
     async answer({ context, caller }, ctx) {
       const secret = await rotateSecret(context, caller, ctx.params.webhook_id);
       return { data: renderSecret(secret, context.clock.now()) };
+    },
+  }),
+  write('POST', '/webhooks/:webhook_id/test', 'webhooks:manage', {
+    operationId: 'testWebhook',
+    summary: 'Send a test message to a webhook',
+    description:
+      'The message has the type generation.test and an example of a generation that does not exist. It is signed as every message and tried once, also while the webhook is disabled, without consequences for it. At most ten a minute and a hundred a day.',
+    status: 202,
+    data: DELIVERY_SCHEMA,
+    errors: ['NOT_FOUND'],
+    async answer({ context, caller }, ctx) {
+      return { data: renderDelivery(await sendTest(context, caller, ctx.params.webhook_id)) };
     },
   }),
   read('GET', '/webhooks/:webhook_id/deliveries', 'webhooks:manage', {

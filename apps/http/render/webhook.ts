@@ -13,7 +13,9 @@ import {
 import {
   DISABLED_BECAUSE,
   previousValidUntil,
+  SENT_EVENTS,
   signingKey,
+  TEST_EVENT,
   WEBHOOK_EVENTS,
   type WebhookEndpoint,
 } from '../../../core/webhooks/endpoint.js';
@@ -22,6 +24,11 @@ import { renderTask } from './generation.js';
 import { record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
 
 const EVENT: JsonObject = { type: 'string', enum: [...WEBHOOK_EVENTS] };
+const SENT_EVENT: JsonObject = {
+  type: 'string',
+  enum: [...SENT_EVENTS],
+  description: 'generation.test: a test, whose generation does not exist.',
+};
 const SECRET: JsonObject = {
   type: 'string',
   pattern: '^whsec_',
@@ -76,7 +83,7 @@ export const WEBHOOK_SECRET_SCHEMA = record(
 const ATTEMPT_SCHEMA = record(
   'WebhookAttempt',
   {
-    event: EVENT,
+    event: SENT_EVENT,
     started_at: TIMESTAMP,
     duration_ms: { type: 'integer', minimum: 0 },
     result: {
@@ -110,7 +117,10 @@ export const DELIVERY_SCHEMA = record(
   {
     delivery_id: UUID,
     generation_id: UUID,
-    event: { ...EVENT, description: 'The newest one that is told of this generation.' },
+    event: {
+      ...SENT_EVENT,
+      description: 'The newest one that is told of this generation; generation.test: a test, without a generation.',
+    },
     state: {
       type: 'string',
       enum: [...DELIVERY_STATES],
@@ -199,5 +209,6 @@ export function renderWebhookMessage({
   occurredAt,
   view,
 }: Pick<WebhookMessage, 'event' | 'occurredAt' | 'view'>): object {
-  return { type: event, timestamp: timestamp(occurredAt), data: renderTask(view) };
+  const test = event === TEST_EVENT ? { test: true } : {};
+  return { type: event, timestamp: timestamp(occurredAt), ...test, data: renderTask(view) };
 }

@@ -64,6 +64,14 @@ export class Webhooks {
   }
 
   /**
+   * Sends a signed test message, once, and returns its delivery. Sent only once, because each try is another message.
+   */
+  async test(webhookId: string, { signal }: RequestOptions = {}): Promise<WebhookDelivery> {
+    const path = `${pathOf(webhookId)}/test`;
+    return (await this.transport.post<WebhookDelivery>(path, undefined, { signal, maxTries: 1 })).data;
+  }
+
+  /**
    * The messages sent to a webhook, newest first. Fetches pages as they are needed; `limit` is the size of a page.
    */
   async *deliveries(

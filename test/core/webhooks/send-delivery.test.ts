@@ -6,11 +6,13 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { deleteGeneration } from '../../../core/generation/end-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { replayDelivery } from '../../../core/webhooks/deliveries.js';
+import type { WebhookMessage } from '../../../core/ports/outside.js';
+import { replayDeliveries, replayDelivery } from '../../../core/webhooks/deliveries.js';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
 import { deleteEndpoint, getEndpoint, rotateSecret, updateEndpoint } from '../../../core/webhooks/manage-endpoints.js';
+import { MAX_TESTS_PER_DAY, MAX_TESTS_PER_MINUTE, sendTest } from '../../../core/webhooks/test-event.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
-import { CoreWorker, untilSettled } from '../../harness/core-harness.js';
+import { CoreWorker, expectCode, untilSettled } from '../../harness/core-harness.js';
 import { DeliveredHarness } from './delivered-harness.js';
 
 const HOUR_MS = 3_600_000;
@@ -102,6 +104,53 @@ describe('deliveries of webhooks', () => {
       attempts: 10,
       status: 503,
     });
+  });
+
+  it('of tests tell of an example once, signed as every message, and leave no mark on the endpoint', async () => {
+    const { context, caller, clock } = harness.core;
+    harness.sender.receive = () => ({ status: 410 });
+    const endpoint = await harness.endpoint();
+    await CoreWorker.start(harness.core);
+    const test = await sendTest(context, caller, endpoint.endpointId);
+    await clock.advance(DAY_MS);
+    const { state, attempts } = await harness.delivery(endpoint.endpointId);
+    expect([state, attempts.map(({ status }) => status)]).to.deep.equal(['exhausted', [410]]);
+    const [{ view, keys, ...message } = {}, ...more] = harness.sender.received as readonly Partial<WebhookMessage>[];
+    expect([message.event, keys?.length, more]).to.deep.equal(['generation.test', 1, []]);
+    expect(view?.generation).to.include({ generationId: test.generationId, status: 'succeeded' });
+    expect(await context.generations.read(test.generationId)).to.equal(null);
+    expect(await getEndpoint(context, caller, endpoint.endpointId)).to.deep.equal(endpoint);
+    expect(harness.core.warnings).to.deep.equal([]);
+  });
+
+  it('of tests reach a disabled endpoint, each under another id, and are not replayed with others', async () => {
+    const { context, caller, clock } = harness.core;
+    const { endpointId } = await harness.endpoint();
+    await updateEndpoint(context, caller, endpointId, { enabled: false });
+    await CoreWorker.start(harness.core);
+    for (let n = 0; n < 2; n += 1) await sendTest(context, caller, endpointId);
+    await clock.advance(1_000);
+    expect((await harness.deliveries(endpointId)).map(({ state }) => state)).to.deep.equal(['delivered', 'delivered']);
+    expect(new Set(harness.sender.received.map(({ messageId }) => messageId)).size).to.equal(2);
+    await updateEndpoint(context, caller, endpointId, { enabled: true });
+    expect(await replayDeliveries(context, caller, endpointId, { state: 'delivered' }, undefined)).to.deep.equal({
+      replayed: 0,
+    });
+  });
+
+  it('of tests are limited by minute and by day', async () => {
+    const { context, caller, clock } = harness.core;
+    const { endpointId } = await harness.endpoint();
+    for (let n = 0; n < MAX_TESTS_PER_DAY; n += 1) {
+      if (n % MAX_TESTS_PER_MINUTE === 0) await clock.advance(60_000);
+      await sendTest(context, caller, endpointId);
+    }
+    await clock.advance(60_000);
+    await expectCode('RATE_LIMITED', sendTest(context, caller, endpointId));
+    const other = await harness.endpoint({ url: 'https://receiver.example/other' });
+    await expectCode('OK', sendTest(context, caller, other.endpointId));
+    await clock.advance(DAY_MS);
+    await expectCode('OK', sendTest(context, caller, endpointId));
   });
 
   it('wait as long as the receiver asks', async () => {

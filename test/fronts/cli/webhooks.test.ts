@@ -90,6 +90,17 @@ describe('darkroom webhooks', () => {
     await service.run(['webhooks', 'delete', made.webhook_id], managing);
   });
 
+  it('test sends a signed example, and shows the answer', async () => {
+    const made = await service.json<{ webhook_id: string; secret: string }>(['webhooks', 'create', url], managing);
+    const { stdout } = await service.run(['webhooks', 'test', made.webhook_id], managing);
+    expect(stdout).to.match(/state: +delivered\nanswer: +204/);
+    const { headers, body } = await receiver.next(1);
+    const told = (await verifyWebhook(body, headers, made.secret)) as { data: object };
+    expect(told).to.include({ type: 'generation.test', test: true });
+    expect(told.data).to.include({ status: 'succeeded', modality: 'image' });
+    await service.run(['webhooks', 'delete', made.webhook_id], managing);
+  });
+
   it('listen forwards what a webhook is sent, signed with the secret that it shows', async () => {
     const run = await listening(['--forward-to', `${url.replace('http://127.0.0.1', 'localhost')}/hook`], {});
     const [, secret = ''] = /signed with the secret (whsec_\S+)/.exec(run.stderr) ?? [];

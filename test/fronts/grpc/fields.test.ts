@@ -170,6 +170,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   },
   DeleteWebhook: { right: { webhook_id: ID }, faults: unknown('webhook_id') },
   RotateWebhookSecret: { right: { webhook_id: 'default' }, faults: unknown('webhook_id') },
+  TestWebhook: { right: { webhook_id: ID }, faults: unknown('webhook_id') },
   ListWebhookDeliveries: {
     right: { webhook_id: 'default' },
     faults: [

@@ -163,6 +163,7 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
     case 'updateWebhook':
     case 'deleteWebhook':
     case 'rotateWebhookSecret':
+    case 'testWebhook':
     case 'listWebhookDeliveries':
     case 'replayWebhookDelivery':
     case 'replayWebhookDeliveries':

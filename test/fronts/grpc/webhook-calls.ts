@@ -51,6 +51,8 @@ export function askWebhooks(call: Calling, operation: WebhookOperation, request:
       return call(method.deleteWebhook, { webhookId });
     case 'rotateWebhookSecret':
       return call(method.rotateWebhookSecret, { webhookId });
+    case 'testWebhook':
+      return call(method.testWebhook, { webhookId }, 'delivery');
     case 'listWebhookDeliveries':
       return call(method.listWebhookDeliveries, { webhookId, ...messageOf(DELIVERIES, query) });
     case 'replayWebhookDelivery':

@@ -39,6 +39,7 @@ const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallSt
   },
   { scope: 'webhooks:manage', request: { operation: 'deleteWebhook', id: '@own-webhook' } },
   { scope: 'webhooks:manage', request: { operation: 'rotateWebhookSecret', id: '@own-webhook' } },
+  { scope: 'webhooks:manage', request: { operation: 'testWebhook', id: '@own-webhook' } },
   { scope: 'webhooks:manage', request: { operation: 'listWebhookDeliveries', id: '@own-webhook' } },
   {
     scope: 'webhooks:manage',

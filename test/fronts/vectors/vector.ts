@@ -33,6 +33,7 @@ export type WebhookOperation =
   | 'updateWebhook'
   | 'deleteWebhook'
   | 'rotateWebhookSecret'
+  | 'testWebhook'
   | 'listWebhookDeliveries'
   | 'replayWebhookDelivery'
   | 'replayWebhookDeliveries';

@@ -16,6 +16,7 @@ const OF_ONE: readonly Omit<CallStep, 'code' | 'id'>[] = [
   { operation: 'updateWebhook', body: { enabled: false } },
   { operation: 'deleteWebhook' },
   { operation: 'rotateWebhookSecret' },
+  { operation: 'testWebhook' },
   { operation: 'listWebhookDeliveries' },
   { operation: 'replayWebhookDelivery', deliveryId: UNKNOWN },
   { operation: 'replayWebhookDeliveries', body: { created_after: LONG_AGO } },
@@ -69,6 +70,19 @@ export const WEBHOOK_VECTORS: readonly Vector[] = [
     ok('rotateWebhookSecret', { id: '@own-webhook' }),
     ok('getWebhook', { id: '@own-webhook', data: { status: 'enabled' } }),
     ok('rotateWebhookSecret', { id: 'default', without: ['previous_secret_expires_at'] }),
+  ]),
+  vector('a test message is sent to a webhook, also to a disabled one, at most ten times a minute', [
+    ok('updateWebhook', { id: '@own-webhook', body: { enabled: false } }),
+    ...Array.from({ length: 10 }, () =>
+      ok('testWebhook', {
+        id: '@own-webhook',
+        data: { event: 'generation.test', state: 'pending', attempts_made: 0, attempts: [] },
+        without: ['url'],
+      }),
+    ),
+    refused('testWebhook', 'RATE_LIMITED', { id: '@own-webhook', says: '10 tests a minute' }),
+    refused('createWebhook', 'FIELD_INVALID', { body: { url: URL, events: ['generation.test'] }, says: 'events' }),
+    refused('testWebhook', 'NOT_FOUND', { id: 'default', says: 'no webhook with this id' }),
   ]),
   once('createWebhook: no address', 'createWebhook', 'FIELD_REQUIRED', { body: {}, says: 'url' }),
   invalid('an empty address', { url: '' }, 'url'),

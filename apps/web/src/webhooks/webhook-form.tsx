@@ -16,11 +16,12 @@ import { goTo, hrefOf } from '../places.js';
 import { change, pointerOf, remove } from '../server.js';
 import { afterChange, useAction, useShownOnce, focusOn } from '../use-data.js';
 
-export const EVENT_TEXTS: Readonly<Record<WebhookEvent, string>> = {
+export const EVENT_TEXTS: Readonly<Record<WebhookEvent | 'generation.test', string>> = {
   'generation.running': 'begins to run',
   'generation.succeeded': 'succeeds',
   'generation.failed': 'fails',
   'generation.cancelled': 'is cancelled',
+  'generation.test': 'is only a test',
 };
 
 export const STATE_TEXTS: Readonly<Record<DeliveryState, string>> = {

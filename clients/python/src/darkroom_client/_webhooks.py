@@ -65,6 +65,11 @@ def _rotate(service: Service, webhook_id: str) -> Flow[WebhookSecret]:
     return secret
 
 
+def _test(service: Service, webhook_id: str) -> Flow[WebhookDelivery]:
+    delivery: WebhookDelivery = (yield from service.call("POST", f"{_path(webhook_id)}/test", max_tries=1)).data
+    return delivery
+
+
 def _replay(service: Service, webhook_id: str, delivery_id: str) -> Flow[WebhookDelivery]:
     path = f"{_path(webhook_id)}/deliveries/{quote(delivery_id, safe='')}/replay"
     delivery: WebhookDelivery = (yield from service.call("POST", path)).data
@@ -122,6 +127,11 @@ class Webhooks:
         secret: WebhookSecret = self._run(_rotate(self._service, webhook_id))
         return secret
 
+    def test(self, webhook_id: str) -> WebhookDelivery:
+        """Sends a signed test message, once, and answers its delivery."""
+        delivery: WebhookDelivery = self._run(_test(self._service, webhook_id))
+        return delivery
+
     def deliveries(
         self, webhook_id: str, query: ListWebhookDeliveriesQuery | None = None
     ) -> Iterator[WebhookDelivery]:
@@ -173,6 +183,10 @@ class AsyncWebhooks:
     async def rotate_secret(self, webhook_id: str) -> WebhookSecret:
         secret: WebhookSecret = await self._run(_rotate(self._service, webhook_id))
         return secret
+
+    async def test(self, webhook_id: str) -> WebhookDelivery:
+        delivery: WebhookDelivery = await self._run(_test(self._service, webhook_id))
+        return delivery
 
     async def deliveries(
         self, webhook_id: str, query: ListWebhookDeliveriesQuery | None = None

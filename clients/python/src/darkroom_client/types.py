@@ -649,7 +649,11 @@ class WebhookAttempt(TypedDict):
         'generation.succeeded',
         'generation.failed',
         'generation.cancelled',
+        'generation.test',
     ]
+    """
+    generation.test: a test, whose generation does not exist.
+    """
     started_at: str
     """
     UTC, with milliseconds and Z.
@@ -685,9 +689,10 @@ class WebhookDelivery(TypedDict):
         'generation.succeeded',
         'generation.failed',
         'generation.cancelled',
+        'generation.test',
     ]
     """
-    The newest one that is told of this generation.
+    The newest one that is told of this generation; generation.test: a test, without a generation.
     """
     state: Literal[
         'pending', 'retrying', 'delivered', 'exhausted', 'disabled', 'cancelled'
@@ -846,6 +851,7 @@ class ListWebhookDeliveriesQuery(TypedDict):
             'generation.succeeded',
             'generation.failed',
             'generation.cancelled',
+            'generation.test',
         ]
     ]
     """
@@ -864,4 +870,4 @@ class ListWebhookDeliveriesQuery(TypedDict):
     Those created before this time.
     """
 
-# Of schemas with the SHA-256 b8edadfbc32421a3287040fe5cea51e325994a4ecd8c20e8416f09673a8bdd44.
+# Of schemas with the SHA-256 a4f7d67d704b5c620e85f03483c2f920260a4e3296fa72a17b5d80ecea345b33.

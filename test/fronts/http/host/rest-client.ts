@@ -123,6 +123,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   updateWebhook: ['PATCH', (id) => `/webhooks/${id}`],
   deleteWebhook: ['DELETE', (id) => `/webhooks/${id}`],
   rotateWebhookSecret: ['POST', (id) => `/webhooks/${id}/secret`],
+  testWebhook: ['POST', (id) => `/webhooks/${id}/test`],
   listWebhookDeliveries: ['GET', (id) => `/webhooks/${id}/deliveries`],
   replayWebhookDelivery: ['POST', (id, deliveryId) => `/webhooks/${id}/deliveries/${deliveryId}/replay`],
   replayWebhookDeliveries: ['POST', (id) => `/webhooks/${id}/replay`],
