@@ -34,11 +34,15 @@ const SHOWN: Readonly<Record<PageName, ComponentType<PageProps>>> = {
 export function Console() {
   const at = place.value;
   const title = titleOf(at);
+  // Generations open over their list.
+  const shown = at.page === 'generations' ? at.page : `${at.page ?? ''} ${at.id ?? ''}`;
   useEffect(followOverview, []);
   useEffect(() => {
     document.title = `${title} · Darkroom`;
+  }, [title]);
+  useEffect(() => {
     if (hasMoved.value) document.getElementById('page-title')?.focus({ preventScroll: true });
-  }, [title, at.page, at.id]);
+  }, [shown]);
   const Shown = at.page === undefined ? NotFound : SHOWN[at.page];
   const data = { value: overview.value, fault: overviewFault.value, reload: reloadOverview };
   return (
@@ -51,7 +55,7 @@ export function Console() {
             </Loaded>
           </Page>
         ) : (
-          <Shown key={`${at.page ?? ''} ${at.id ?? ''}`} overview={data.value} />
+          <Shown key={shown} overview={data.value} />
         )}
       </Frame>
       <Toasts />

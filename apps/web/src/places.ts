@@ -67,11 +67,19 @@ export const place = computed(() => placeOf(address.value));
 /** Whether the person moved to the page within the console; its content then receives the focus. */
 export const hasMoved = signal(false);
 
-/** Goes to another address of the console, and to its beginning. */
-export function goTo(href: string): void {
-  window.history.pushState(null, '', href);
+export interface Going {
+  /** Whether the page stays where it is scrolled to; it begins at its top where absent. */
+  readonly keepsScroll?: boolean;
+  /** Whether the new address takes the place of this one in the history. */
+  readonly replaces?: boolean;
+}
+
+/** Goes to another address of the console. */
+export function goTo(href: string, { keepsScroll = false, replaces = false }: Going = {}): void {
+  if (replaces) window.history.replaceState(null, '', href);
+  else window.history.pushState(null, '', href);
   show();
-  window.scrollTo(0, 0);
+  if (!keepsScroll) window.scrollTo(0, 0);
 }
 
 /** Replaces values in the query of the address without adding to the history. */

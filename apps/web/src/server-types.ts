@@ -1,4 +1,4 @@
-import type { JsonObject, Operation, Role } from './api-types.js';
+import type { Delivery, JsonObject, Operation, Role, Task } from './api-types.js';
 
 /** The server's responses under `/console/api`. Times are RFC 3339 texts. */
 
@@ -128,4 +128,74 @@ export interface PasskeyRequest {
   /** Passkeys that the person already has. */
   readonly known: readonly { readonly id: string; readonly transports: readonly string[] }[];
   readonly timeout_ms: number;
+}
+
+/** What created a generation. */
+export interface Creator {
+  readonly kind: 'key' | 'program' | 'person' | 'service' | 'unknown';
+  readonly id?: string;
+  readonly name?: string;
+}
+
+/** The signed addresses of the small pictures of one output: 320, 640 and 1,280 pixels on the longer side. */
+export interface Thumbnails {
+  readonly media_id: string;
+  readonly small: string;
+  readonly medium: string;
+  readonly large: string;
+}
+
+/** A generation of any App of the account, as its people see it. */
+export interface AccountGeneration extends Task {
+  readonly app: App;
+  readonly creator: Creator;
+  /** Null where the operator does not show requests, or the request is no longer stored. */
+  readonly prompt: string | null;
+  readonly negative_prompt?: string;
+  /** Without the outputs that have none. */
+  readonly thumbnails: readonly Thumbnails[];
+  readonly outputs_removed_at: string | null;
+  readonly content_removed_at: string | null;
+}
+
+export interface ShownRequest {
+  readonly prompt: string;
+  readonly negative_prompt?: string;
+  readonly parameters: JsonObject;
+  /** The names of parameters that have the default of the model. */
+  readonly defaults: readonly string[];
+  readonly references: readonly {
+    readonly upload_id: string;
+    readonly role: Role;
+    readonly media_type: string;
+    readonly byte_size: number;
+    readonly url?: string;
+  }[];
+}
+
+export interface TimelineEntry {
+  readonly event:
+    | 'created'
+    | 'started'
+    | 'attempt'
+    | 'retry'
+    | 'cancel_requested'
+    | 'completed'
+    | 'settled'
+    | 'outputs_removed'
+    | 'content_removed';
+  readonly at: string;
+  readonly attempt?: { readonly number: number };
+}
+
+/** One generation with all that is stored of it. */
+export interface GenerationDetail extends AccountGeneration {
+  readonly request: ShownRequest | null;
+  readonly timeline: readonly TimelineEntry[];
+  readonly ledger: readonly {
+    readonly kind: 'reserved' | 'charged' | 'released';
+    readonly credits: number;
+    readonly at: string;
+  }[];
+  readonly deliveries: readonly (Delivery & { readonly webhook_id: string })[];
 }

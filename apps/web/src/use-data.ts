@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from './parts/toasts.js';
 import { isUnreachable, read, sentenceOf } from './server.js';
 
@@ -109,6 +109,15 @@ export function useAction(): Action {
     }
   };
   return { isBusy, fault: failed.fault, error: failed.error, setFault: (fault) => setFailed({ fault }), run };
+}
+
+/** A function that stays the same and calls what the last render gave it, for listeners and observers. */
+export function useLatest<A extends unknown[]>(work: (...given: A) => void): (...given: A) => void {
+  const [latest] = useState(() => ({ call: work }));
+  useLayoutEffect(() => {
+    Object.assign(latest, { call: work });
+  });
+  return useCallback((...given: A) => latest.call(...given), [latest]);
 }
 
 /** Moves the focus to a heading, once the page is drawn. */

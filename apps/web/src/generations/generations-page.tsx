@@ -1,360 +1,402 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Grid2x2, Images, List, SearchX, WandSparkles } from 'lucide-preact';
+import { STATUSES, type UsageRow } from '../api-types.js';
+import { appName, type UsableApps, useApps } from '../apps/usable-apps.js';
+import { dayText, numberText } from '../format.js';
+import { Gallery, GallerySkeleton, overList } from '../media/gallery.js';
+import { Picture, thumbnailsOf } from '../media/picture.js';
 import { useModels } from '../models/use-models.js';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Model, STATUSES, type Task, type TaskList } from '../api-types.js';
-import { AppPicker, inApp, pickedApp, useApps } from '../apps/usable-apps.js';
-import { textOf, timeText } from '../format.js';
-import { followEvents } from '../live.js';
-import { ShownOutput } from '../media/shown-output.js';
-import { MoreButton, Button } from '../parts/buttons.js';
-import { Choice, Loaded, PlaceLink, Page, type PageProps } from '../parts/parts.js';
-import { changeQuery, place, titleOf } from '../places.js';
-import type { Overview } from '../server-types.js';
-import { read, sentenceOf } from '../server.js';
-import { type Data } from '../use-data.js';
-import { costText, GenerationDetail, isOpen, spokenText, STATUS_TEXTS } from './generation-detail.js';
+import { Button } from '../parts/buttons.js';
+import { SearchField, Segments, SelectFilter } from '../parts/fields.js';
+import { Icon } from '../parts/icon.js';
+import { Dialog } from '../parts/overlays.js';
+import { Badge, creditsText, Empty, Fault, Page, type PageProps, PlaceLink, Time } from '../parts/parts.js';
+import { changeQuery, goTo, hrefOf, place } from '../places.js';
+import { inApp } from '../server.js';
+import type { AccountGeneration, Key } from '../server-types.js';
+import { useData, useLatest } from '../use-data.js';
+import { type GenerationFilter, type GenerationsList, useGenerationList } from './generation-list.js';
+import { creatorText, isOpen, STATUS_LOOKS, STATUS_TEXTS, statusOf } from './generation-texts.js';
+import { GenerationPage } from './generation-page.js';
+import { GenerationView } from './generation-view.js';
 
-/** A grid of the generations, or the one that the address names. */
-function GenerationsSection({ overview }: { readonly overview: Overview }) {
-  const { id } = place.value;
-  return id === undefined ? (
-    <GenerationList currency={overview.account.currency} />
-  ) : (
-    <GenerationDetail key={id} id={id} overview={overview} />
-  );
-}
+const FILTERS = ['app', 'status', 'model', 'key', 'kind', 'q', 'from', 'to'] as const;
+type View = 'grid' | 'list';
 
-function GenerationList({ currency }: { readonly currency: string }) {
-  const apps = useApps();
-  const models = useModels();
+/** The generations of all Apps; one of them in a drawer over the others, or as a page where it was opened by its address. */
+export function GenerationsPage({ overview }: PageProps) {
+  const { id, query } = place.value;
+  const [isDrawer] = useState(id === undefined);
+  const filter = filterOf(query);
+  const view: View = query['view'] === 'list' ? 'list' : 'grid';
+  if (!isDrawer && id !== undefined) return <GenerationPage key={id} id={id} overview={overview} />;
   return (
-    <Loaded data={apps} what="Apps">
-      {(usable) => {
-        const picked = pickedApp(usable, 'console');
-        const filter = currentFilter();
-        return (
-          <>
-            <section class="panel" aria-label="What is shown">
-              <AppPicker apps={usable} picked={picked} usual="console" />
-              <Filters models={models.value ?? []} />
-            </section>
-            <OfApp
-              key={JSON.stringify([picked, filter])}
-              appId={picked}
-              filter={filter}
-              isPlayground={picked === usable.apps[0]?.id}
-              currency={currency}
+    <Page
+      title="Generations"
+      width="wide"
+      actions={
+        <>
+          <span class="wide-only">
+            <Segments
+              label="View"
+              value={view}
+              changed={(next) => changeQuery({ view: next === 'grid' ? undefined : next })}
+              options={[
+                { value: 'grid', text: <Icon of={Grid2x2} size={14} />, label: 'Grid' },
+                { value: 'list', text: <Icon of={List} size={14} />, label: 'List' },
+              ]}
             />
-          </>
-        );
-      }}
-    </Loaded>
-  );
-}
-
-interface OfAppProps {
-  readonly appId: string;
-  readonly filter: Filter;
-  readonly isPlayground: boolean;
-  readonly currency: string;
-}
-
-function OfApp({ appId, filter, isPlayground, currency }: OfAppProps) {
-  const generations = useGenerations(appId, filter);
-  return (
-    <Loaded data={generations} what="generations">
-      {(shown) =>
-        shown.length === 0 && !generations.hasMore ? (
-          <p class="panel empty">
-            {isFiltered(filter) ? 'Nothing matches these filters.' : 'Nothing was made here yet.'}
-            {isPlayground && !isFiltered(filter) ? (
-              <>
-                {' '}
-                <PlaceLink page="playground">Make a first picture in the playground</PlaceLink>.
-              </>
-            ) : null}
-          </p>
-        ) : (
-          <GenerationGrid generations={generations} tasks={shown} currency={currency} />
-        )
+            <PlaceLink page="playground" class="button primary">
+              <Icon of={WandSparkles} size={14} />
+              New generation
+            </PlaceLink>
+          </span>
+        </>
       }
-    </Loaded>
+    >
+      <Filters filter={filter} />
+      <Listing key={JSON.stringify(filter)} filter={filter} view={view} openId={isDrawer ? id : undefined} />
+    </Page>
   );
 }
 
-/** The filters, as the address has them. The days are those of where the reader is. */
-const FILTERS = ['status', 'model', 'trace', 'from', 'to'] as const;
-export type Filter = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
-
-function currentFilter(): Filter {
-  const { query } = place.value;
+function filterOf(query: Readonly<Record<string, string>>): GenerationFilter {
   return Object.fromEntries(FILTERS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
 }
 
-function isFiltered(filter: Filter): boolean {
-  return Object.keys(filter).length > 0;
+function clearFilters(): void {
+  changeQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
 }
 
-/** The query of the list. */
-function listQuery({ status, model, trace, from, to }: Filter): URLSearchParams {
-  const query = new URLSearchParams();
-  if (status !== undefined) query.set('status', status);
-  if (model !== undefined) query.set('model_key', model);
-  if (trace !== undefined) query.set('client_trace_id', trace);
-  if (from !== undefined) query.set('created_after', startOfDay(from));
-  if (to !== undefined) query.set('created_before', startOfDay(to, 1));
-  return query;
-}
+const RANGES = ['7', '30', '90'] as const;
+const DAY_MS = 86_400_000;
 
-/** Whether the task of an event belongs in the list. */
-export function isListed(task: Task, filter: Filter): boolean {
-  const created = Date.parse(task.created_at);
-  return (
-    (filter.status ?? task.status) === task.status &&
-    (filter.model ?? task.model_key) === task.model_key &&
-    (filter.trace ?? task.client_trace_id) === task.client_trace_id &&
-    (filter.from === undefined || created >= Date.parse(startOfDay(filter.from))) &&
-    (filter.to === undefined || created < Date.parse(startOfDay(filter.to, 1)))
-  );
-}
-
-/** The beginning of a day, `YYYY-MM-DD`, or of one that many days later; text that is none is sent as it is. */
-function startOfDay(day: string, later = 0): string {
-  const at = new Date(`${day}T00:00:00`);
-  if (Number.isNaN(at.getTime())) return day;
-  at.setDate(at.getDate() + later);
-  return at.toISOString();
+function daysAgo(count: number): string {
+  return new Date(Date.now() - count * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** Narrows the list. Each change is in the address, so that it can be kept and sent to others of the account. */
-function Filters({ models }: { readonly models: readonly Model[] }) {
-  const filter = currentFilter();
-  const apply = (form: HTMLFormElement): void => {
-    const fields = new FormData(form);
-    changeQuery(Object.fromEntries(FILTERS.map((name) => [name, textOf(fields, name).trim()])));
-  };
-  const keys = models.map(({ model_key: key }) => key);
-  const { model } = filter;
-  // It may have made generations while it was in the catalog.
-  const listed = model === undefined || keys.includes(model) ? keys : [...keys, model];
+function Filters({ filter }: { readonly filter: GenerationFilter }) {
+  const apps = useApps();
+  const models = useModels();
+  const keys = useData<{ readonly keys: readonly Key[] }>('/keys');
+  const known = apps.value?.apps ?? [];
+  const allKeys = keys.value?.keys ?? [];
+  const range = RANGES.find((days) => filter.to === undefined && filter.from === daysAgo(Number(days) - 1));
   return (
-    <form
-      class="filters"
-      aria-label="Filters"
-      onChange={({ currentTarget }) => apply(currentTarget)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply(event.currentTarget);
-      }}
-    >
-      <Choice label="Status" name="status" value={filter.status} among={STATUSES} text={(one) => STATUS_TEXTS[one]} />
-      <Choice label="Model" name="model" value={model} among={listed} text={(key) => key} />
-      <label>
-        Created from
-        <input type="date" name="from" value={filter.from ?? ''} />
-      </label>
-      <label>
-        Created to
-        <input type="date" name="to" value={filter.to ?? ''} />
-      </label>
-      <label>
-        Trace id
-        <input
-          name="trace"
-          value={filter.trace ?? ''}
-          maxLength={128}
-          autocomplete="off"
-          placeholder="client_trace_id"
-        />
-      </label>
-      {isFiltered(filter) ? (
-        <Button isSmall onClick={() => changeQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
-          Clear filters
+    <search class="filters" aria-label="Filters">
+      <SearchField
+        key={filter.q ?? ''}
+        label="Search in prompts, or by id or trace id"
+        placeholder="Prompt, id or trace id"
+        value={filter.q ?? ''}
+        changed={(q) => changeQuery({ q })}
+      />
+      <SelectFilter
+        label="App"
+        none="All"
+        value={filter.app}
+        among={known.map(({ id }) => id)}
+        text={(id) => nameOfApp(known, id)}
+        changed={(app) => changeQuery({ app })}
+      />
+      <SelectFilter
+        label="Status"
+        value={filter.status}
+        among={STATUSES}
+        text={(one) => STATUS_TEXTS[one]}
+        changed={(status) => changeQuery({ status })}
+      />
+      <SelectFilter
+        label="Model"
+        value={filter.model}
+        among={(models.value ?? []).map(({ model_key: key }) => key)}
+        text={(key) => key}
+        changed={(model) => changeQuery({ model })}
+      />
+      <SelectFilter
+        label="Key"
+        value={filter.key}
+        among={allKeys.map(({ id }) => id)}
+        text={(id) => allKeys.find((key) => key.id === id)?.name ?? id}
+        changed={(key) => changeQuery({ key })}
+      />
+      <SelectFilter
+        label="Created"
+        none="Any time"
+        value={range ?? (filter.from === undefined && filter.to === undefined ? undefined : dayRangeText(filter))}
+        among={RANGES}
+        text={(days) => `Last ${days} days`}
+        changed={(days) => changeQuery({ from: days === '' ? undefined : daysAgo(Number(days) - 1), to: undefined })}
+      />
+    </search>
+  );
+}
+
+function nameOfApp(apps: UsableApps['apps'], id: string): string {
+  const app = apps.find((one) => one.id === id);
+  return app === undefined ? id : appName(app);
+}
+
+function dayRangeText({ from, to }: GenerationFilter): string {
+  if (from === to) return from ?? '';
+  return `${from ?? 'the beginning'} to ${to ?? 'today'}`;
+}
+
+interface ListingProps {
+  readonly filter: GenerationFilter;
+  readonly view: View;
+  /** The generation in the drawer. */
+  readonly openId: string | undefined;
+}
+
+function Listing({ filter, view, openId }: ListingProps) {
+  const list = useGenerationList(filter);
+  const { items, fault, waiting } = list;
+  const end = useEndReached(list);
+  return (
+    <div class="generations">
+      <Fault text={fault}>
+        <Button isSmall onClick={() => void list.reload()}>
+          Try again
         </Button>
-      ) : null}
-    </form>
+      </Fault>
+      {waiting === 0 ? null : (
+        <button type="button" class="button primary small new-pill" onClick={list.showWaiting}>
+          {waiting === 1 ? '1 new' : `${numberText(waiting)} new`}
+        </button>
+      )}
+      {items === undefined ? (
+        fault === undefined ? (
+          <GallerySkeleton rows={3} />
+        ) : null
+      ) : items.length === 0 ? (
+        <Nothing filter={filter} />
+      ) : (
+        <Days items={items} filter={filter} view={view} />
+      )}
+      <div ref={end} class="more">
+        {list.hasMore ? (
+          <Button isBusy={list.isReading} onClick={() => void list.more()}>
+            Show more
+          </Button>
+        ) : null}
+      </div>
+      <GenerationDrawer id={openId} items={items ?? []} />
+    </div>
   );
 }
 
-const PAGE = 24;
-/**
- * The maximum number of empty pages to read in a row: a page with several filters may be empty although there are
- * more.
- */
-const MAX_EMPTY_PAGES = 5;
-
-/** The tasks of a list, newest first. */
-interface Generations extends Data<readonly Task[]> {
-  readonly hasMore: boolean;
-  readonly isBusy: boolean;
-  /** Reads the next page. Returns its first task. */
-  readonly more: () => Promise<Task | undefined>;
-}
-
-interface Listed {
-  readonly tasks: readonly Task[];
-  readonly cursor: string | undefined;
-}
-
-/**
- * The generations of an App, page by page, and what happens to them from then on. The list stays the one that was asked
- * for first: another one is another part of the page.
- */
-function useGenerations(appId: string, filter: Filter): Generations {
-  const [wanted] = useState({ appId, filter });
-  const [listed, setListed] = useState<Listed>();
-  const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-
-  const load = useCallback(
-    async (from: string | undefined, join: typeof joined): Promise<readonly Task[]> => {
-      setBusy(true);
-      try {
-        const page = await readPage(wanted, from);
-        setListed((before) => (before === undefined ? page : join(before, page)));
-        setFault(undefined);
-        return page.tasks;
-      } catch (error) {
-        setFault(sentenceOf(error));
-        return [];
-      } finally {
-        setBusy(false);
-      }
-    },
-    [wanted],
-  );
-
+/** Loads the next page when the end of the list is near. The button does it for those who do not scroll. */
+function useEndReached({ more, hasMore }: GenerationsList) {
+  const end = useRef<HTMLDivElement>(null);
+  const load = useLatest(() => void more());
   useEffect(() => {
-    let opened = 0;
-    void load(undefined, refreshed);
-    return followEvents(inApp(wanted.appId, '/events'), {
-      // The first page was requested at the same time.
-      onOpen: () => {
-        opened += 1;
-        if (opened > 1) void load(undefined, refreshed);
+    const element = end.current;
+    if (element === null || !hasMore) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) load();
       },
-      onEvent: ({ task }) =>
-        setListed((before) => before && { ...before, tasks: changed(before.tasks, task, wanted.filter) }),
-    });
-  }, [load, wanted]);
-
-  return {
-    value: listed?.tasks,
-    fault,
-    hasMore: listed?.cursor !== undefined,
-    isBusy,
-    more: async () => (await load(listed?.cursor, joined))[0],
-    reload: async () => void (await load(undefined, refreshed)),
-  };
-}
-
-interface Wanted {
-  readonly appId: string;
-  readonly filter: Filter;
-}
-
-async function readPage({ appId, filter }: Wanted, from: string | undefined): Promise<Listed> {
-  let cursor = from;
-  for (let pages = 0; ; pages += 1) {
-    const query = listQuery(filter);
-    query.set('limit', String(PAGE));
-    if (cursor !== undefined) query.set('cursor', cursor);
-    const answer = await read<TaskList>(inApp(appId, `/generations?${query.toString()}`));
-    cursor = answer.next_cursor;
-    if (answer.generations.length > 0 || cursor === undefined || pages >= MAX_EMPTY_PAGES)
-      return { tasks: answer.generations, cursor };
-  }
-}
-
-/** The next page. A task from an event is newer than the one in the page. */
-function joined({ tasks: known }: Listed, { tasks, cursor }: Listed): Listed {
-  const ids = new Set(known.map(({ generation_id: id }) => id));
-  return { tasks: [...known, ...tasks.filter(({ generation_id: id }) => !ids.has(id))], cursor };
-}
-
-/** The first page once more: what was behind it stays. */
-function refreshed(known: Listed, { tasks, cursor }: Listed): Listed {
-  const last = tasks.at(-1);
-  if (last === undefined || cursor === undefined) return { tasks, cursor };
-  const ids = new Set(tasks.map(({ generation_id: id }) => id));
-  const behind = known.tasks.filter((task) => task.created_at <= last.created_at && !ids.has(task.generation_id));
-  return behind.length === 0 ? { tasks, cursor } : { tasks: [...tasks, ...behind], cursor: known.cursor };
-}
-
-function changed(known: readonly Task[], task: Task, filter: Filter): readonly Task[] {
-  const isSame = ({ generation_id: id }: Task) => id === task.generation_id;
-  const before = known.find(isSame);
-  // Events may come twice, and an older one after a newer page.
-  if (before !== undefined && before.updated_at > task.updated_at) return known;
-  if (!isListed(task, filter)) return known.filter((one) => !isSame(one));
-  if (before !== undefined) return known.map((one) => (isSame(one) ? task : one));
-  return [task, ...known].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
-}
-
-interface GridProps {
-  readonly generations: Generations;
-  readonly tasks: readonly Task[];
-  readonly currency: string;
-}
-
-/** Pictures and videos, newest first. */
-function GenerationGrid({ generations, tasks, currency }: GridProps) {
-  const list = useRef<HTMLUListElement>(null);
-  const more = async (): Promise<void> => {
-    const first = await generations.more();
-    // The button stays next in the order; reading continues with the first new one.
-    requestAnimationFrame(() =>
-      list.current?.querySelector<HTMLElement>(`[data-id="${first?.generation_id ?? ''}"] a`)?.focus(),
+      { rootMargin: '400px' },
     );
-  };
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [hasMore, load]);
+  return end;
+}
+
+function Nothing({ filter }: { readonly filter: GenerationFilter }) {
+  if (Object.keys(filter).length === 0)
+    return (
+      <div class="panel">
+        <Empty
+          icon={Images}
+          title="No generations yet"
+          text="What the playground, the API and connected assistants create appears here."
+        >
+          <PlaceLink page="playground" class="button primary">
+            Open the playground
+          </PlaceLink>
+          <PlaceLink page="keys" class="button">
+            Copy a curl command
+          </PlaceLink>
+        </Empty>
+      </div>
+    );
+  const parts = [
+    ...(filter.q === undefined ? [] : [`“${filter.q}”`]),
+    ...(statusOf(filter.status) === undefined ? [] : [STATUS_TEXTS[statusOf(filter.status) ?? 'queued']]),
+    ...(filter.model === undefined ? [] : [filter.model]),
+  ];
+  return (
+    <div class="panel">
+      <Empty
+        icon={SearchX}
+        title={parts.length === 0 ? 'Nothing matches these filters' : `Nothing matches ${parts.join(', ')}`}
+        text="Other generations of the account are hidden by the filters."
+      >
+        <Button onClick={clearFilters}>Clear filters</Button>
+      </Empty>
+    </div>
+  );
+}
+
+interface DaysProps {
+  readonly items: readonly AccountGeneration[];
+  readonly filter: GenerationFilter;
+  readonly view: View;
+}
+
+/** The generations by UTC day, each with the sums of the day where no filter hides a part of it. */
+function Days({ items, filter, view }: DaysProps) {
+  const days = useMemo(() => byDay(items), [items]);
+  const sums = useDaySums(days.at(-1)?.day);
+  const isWhole = Object.keys(filter).every((name) => name === 'from' || name === 'to');
   return (
     <>
-      <ul class="grid-of-media" ref={list}>
-        {tasks.map((task) => (
-          <li key={task.generation_id} data-id={task.generation_id}>
-            <GenerationTile task={task} currency={currency} />
-          </li>
-        ))}
-      </ul>
-      <MoreButton pages={{ more: generations.hasMore ? more : undefined, isReading: generations.isBusy }} />
+      {days.map(({ day, items: ofDay }, index) => (
+        <section key={day} aria-labelledby={`day-${day}`} class="day">
+          <div class="day-head">
+            <h2 id={`day-${day}`} title={`${day} (UTC)`}>
+              {dayTitle(day)}
+            </h2>
+            {isWhole ? <DaySum row={sums.get(day)} /> : null}
+          </div>
+          {view === 'grid' ? (
+            <Gallery generations={ofDay} isFirst={index === 0} label={`Generations of ${dayTitle(day)}`} />
+          ) : (
+            <GenerationTable generations={ofDay} label={`Generations of ${dayTitle(day)}`} />
+          )}
+        </section>
+      ))}
     </>
   );
 }
 
-function GenerationTile({ task, currency }: { readonly task: Task; readonly currency: string }) {
-  const [output] = task.outputs;
-  const count = task.outputs.length;
+function byDay(items: readonly AccountGeneration[]): { day: string; items: AccountGeneration[] }[] {
+  const days = new Map<string, AccountGeneration[]>();
+  for (const item of items) {
+    const day = item.created_at.slice(0, 10);
+    const known = days.get(day);
+    if (known === undefined) days.set(day, [item]);
+    else known.push(item);
+  }
+  return [...days].map(([day, ofDay]) => ({ day, items: ofDay }));
+}
+
+function dayTitle(day: string): string {
+  if (day === daysAgo(0)) return 'Today';
+  return day === daysAgo(1) ? 'Yesterday' : dayText(day);
+}
+
+/** The usage of each day from the first one on. */
+function useDaySums(first: string | undefined): ReadonlyMap<string, UsageRow> {
+  const apps = useApps();
+  const app = apps.value?.apps[0]?.id;
+  const range = new URLSearchParams({ by: 'day', from: first ?? daysAgo(0), to: daysAgo(0), limit: '100' });
+  const isKnown = app !== undefined && first !== undefined;
+  const path = isKnown ? inApp(app, `/usage?${range.toString()}`) : '/usable-apps';
+  const { value } = useData<{ readonly usage?: readonly UsageRow[] }>(path);
+  return new Map((value?.usage ?? []).flatMap((row) => (row.day === undefined ? [] : [[row.day, row] as const])));
+}
+
+function DaySum({ row }: { readonly row: UsageRow | undefined }) {
+  if (row === undefined) return null;
+  const count = row.generations === 1 ? '1 generation' : `${numberText(row.generations)} generations`;
+  return <span class="small faint num">{`${count} · ${creditsText(row.charged_credits)} charged`}</span>;
+}
+
+interface GenerationTableProps {
+  readonly generations: readonly AccountGeneration[];
+  readonly label: string;
+}
+
+/** The same as the grid, one line each. */
+function GenerationTable({ generations, label }: GenerationTableProps) {
   return (
-    <PlaceLink
-      page="generations"
-      id={task.generation_id}
-      class="tile"
-      label={`${spokenText(task)}, ${timeText(task.created_at)}`}
-    >
-      <span class={`frame-of-media ${task.status}`}>
-        {output === undefined ? (
-          <span class="no-media" aria-busy={isOpen(task)}>
-            {STATUS_TEXTS[task.status]}
-          </span>
-        ) : (
-          <ShownOutput output={output} alt="" isPreview />
-        )}
-        {count > 1 ? <span class="count">{`${count} outputs`}</span> : null}
-      </span>
-      <span class="tile-text">
-        <span>{task.model_key}</span>
-        <span class="small muted">{timeText(task.created_at)}</span>
-        <span class="small muted">{costText(task, currency)}</span>
-      </span>
-    </PlaceLink>
+    // What scrolls must be reachable without a pointer.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section class="panel scroll-x" tabIndex={0} aria-label={label}>
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Generation</th>
+            <th scope="col">Status</th>
+            <th scope="col">Model</th>
+            <th scope="col">Created by</th>
+            <th scope="col" class="number">
+              Credits
+            </th>
+            <th scope="col" class="number">
+              Created
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {generations.map((generation) => (
+            <GenerationLine key={generation.generation_id} generation={generation} />
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 
-export function GenerationsPage({ overview }: PageProps) {
+function GenerationLine({ generation }: { readonly generation: AccountGeneration }) {
+  const { generation_id: id, prompt, status, model_key: model, creator, outputs } = generation;
+  const [output] = outputs;
   return (
-    <Page title={titleOf(place.value)}>
-      <div class="stack">
-        <GenerationsSection overview={overview} />
-      </div>
-    </Page>
+    <tr>
+      <th scope="row">
+        <PlaceLink page="generations" id={id} class="row line-link" {...overList()}>
+          <span class="line-picture">
+            {output === undefined ? null : (
+              <Picture output={output} thumbnails={thumbnailsOf(generation, output)} alt="" shownWidth={48} />
+            )}
+          </span>
+          <span class="cut">{prompt === null || prompt === '' ? model : prompt}</span>
+        </PlaceLink>
+      </th>
+      <td>
+        <Badge look={STATUS_LOOKS[status]}>{STATUS_TEXTS[status]}</Badge>
+      </td>
+      <td>{model}</td>
+      <td>{creatorText(creator)}</td>
+      <td class="number">
+        {isOpen(generation)
+          ? `${numberText(generation.reserved_credits)} reserved`
+          : numberText(generation.charged_credits)}
+      </td>
+      <td class="number faint">
+        <Time at={generation.created_at} />
+      </td>
+    </tr>
+  );
+}
+
+interface GenerationDrawerProps {
+  readonly id: string | undefined;
+  readonly items: readonly AccountGeneration[];
+}
+
+/** One generation over the list. The keys J and K go to the older and the newer one. */
+function GenerationDrawer({ id, items }: GenerationDrawerProps) {
+  const at = items.findIndex((one) => one.generation_id === id);
+  const known = items[at];
+  const { query } = place.value;
+  const close = (): void => {
+    if (id !== undefined) goTo(hrefOf('generations', { query }), { keepsScroll: true });
+  };
+  const linkTo = (index: number): string | undefined => {
+    const other = at < 0 ? undefined : items[index];
+    return other && hrefOf('generations', { id: other.generation_id, query });
+  };
+  return (
+    <Dialog isOpen={id !== undefined} close={close} class="drawer" label="Generation">
+      {id === undefined ? null : (
+        <GenerationView key={id} id={id} known={known} newer={linkTo(at - 1)} older={linkTo(at + 1)} close={close} />
+      )}
+    </Dialog>
   );
 }

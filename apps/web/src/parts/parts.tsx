@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ChevronRight, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-preact';
 import { dateText, preciseTimeText, sinceText } from '../format.js';
-import { goTo, hrefOf, type PageName, type Within } from '../places.js';
+import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
 import { currency, overview } from '../session.js';
 import { numberText } from '../format.js';
 import type { Overview } from '../server-types.js';
@@ -370,7 +370,7 @@ export function Loaded<T>({ data: { value, fault, reload }, what, skeleton, chil
   );
 }
 
-interface PageLinkProps {
+interface PageLinkProps extends Going {
   readonly href: string;
   readonly isCurrent?: boolean;
   readonly class?: string | undefined;
@@ -380,11 +380,11 @@ interface PageLinkProps {
 }
 
 /** A link to an address of the console, which needs no other page for it. With a key held down browsers do what they do. */
-export function PageLink({ href, isCurrent = false, class: className, label, children }: PageLinkProps) {
+export function PageLink({ href, isCurrent = false, class: className, label, children, ...going }: PageLinkProps) {
   const follow = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
-    goTo(href);
+    goTo(href, going);
   };
   return (
     <a href={href} class={className} aria-label={label} aria-current={isCurrent ? 'page' : undefined} onClick={follow}>
