@@ -1,14 +1,35 @@
-import { Darkroom } from '../../../../clients/typescript/src/index.js';
 import type { Model } from '../api-types.js';
+import type { JsonObject } from '../api-types.js';
+import type { Thumbnails } from '../server-types.js';
+import { numberText } from '../format.js';
 import { type Data, useData } from '../use-data.js';
 
-const catalog = new Darkroom({ baseUrl: window.location.origin });
-
-/** The models of the catalog, which needs no credential. */
-export function useModels(): Data<readonly Model[]> {
-  return useData('models of the catalog', { load: readModels });
+/** A model of the catalog, with what the console shows of it besides. */
+export interface ConsoleModel extends Model {
+  readonly examples: readonly {
+    readonly title: string | null;
+    readonly prompt: string | null;
+    readonly parameters: JsonObject;
+  }[];
+  /** Whether it is for trying the service out. */
+  readonly is_test: boolean;
+  /** The median time to a result of recent generations, in milliseconds. */
+  readonly usual_ms?: number | null;
+  /** A recent output of the account. */
+  readonly sample?: Thumbnails | null;
 }
 
-function readModels(_: string, signal?: AbortSignal): Promise<readonly Model[]> {
-  return catalog.models({ signal });
+interface Answer {
+  readonly models: readonly ConsoleModel[];
+}
+
+export function useModels(): Data<readonly ConsoleModel[]> {
+  const { value, ...data } = useData<Answer>('/models');
+  return { ...data, value: value?.models };
+}
+
+/** The price in the model's unit; that it depends on the request where there is no single one. */
+export function priceText({ price, price_unit: unit }: Model, currency: string): string {
+  if (price === undefined || unit === undefined) return 'Price depends on the request';
+  return unit === 'task' ? `${numberText(price)} ${currency}` : `${numberText(price)} ${currency} per ${unit}`;
 }

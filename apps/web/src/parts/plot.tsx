@@ -46,7 +46,7 @@ export function Plot({ label, series, bars, unit, heightPx = 220 }: PlotProps) {
     return () => resizing.disconnect();
   }, []);
   const top = niceMaximum(Math.max(0, ...bars.map(totalOf)));
-  const step = bars.length === 0 ? 0 : (width - LEFT) / bars.length;
+  const step = bars.length === 0 ? 0 : Math.max(0, width - LEFT) / bars.length;
   const base = heightPx - BOTTOM;
   const heightOf = (value: number): number => (value / top) * (base - TOP);
   const every = Math.max(1, Math.ceil(NAME_PX / Math.max(1, step)));
