@@ -53,16 +53,17 @@ export class SharpPreviews implements Previews {
 
   async thumbnail(
     file: ProbedFile,
-    { sidePx, mark }: Parameters<Previews['thumbnail']>[1],
+    { widthPx, heightPx, mark }: Parameters<Previews['thumbnail']>[1],
     waits?: Waits,
   ): Promise<Thumbnail | ThumbnailRefusal> {
+    if (file.byteSize > MAX_SOURCE_BYTES) return 'too-large';
     if (this.#queue.size >= MAX_WAITING) return 'busy';
     return this.#queue.add(async () => {
       if (waits?.isOver === true) throw new CallOver();
-      const needed = { sourceBytes: file.byteSize, workBytes: ENCODED_PIXEL_BYTES * sidePx * sidePx };
+      const needed = { sourceBytes: file.byteSize, workBytes: ENCODED_PIXEL_BYTES * widthPx * heightPx };
       return this.#decoded(await file.read(), needed, waits, async (collected) => {
         const { makeThumbnail } = await import('./shrink-image.js');
-        return makeThumbnail(collected, sidePx, mark === undefined ? undefined : xmpPacket(mark));
+        return makeThumbnail(collected, { widthPx, heightPx }, mark === undefined ? undefined : xmpPacket(mark));
       });
     });
   }
@@ -88,7 +89,9 @@ export class SharpPreviews implements Previews {
         async () => {
           const collected = await collector.all();
           if (collected === undefined) return 'unreadable';
-          return decodeBytesOf(collected) > MAX_DECODE_BYTES ? 'too-large' : work(collected);
+          const neededBytes = decodeBytesOf(collected);
+          if (neededBytes === Infinity) return 'unreadable';
+          return neededBytes > MAX_DECODE_BYTES ? 'too-large' : work(collected);
         },
         waits,
       );

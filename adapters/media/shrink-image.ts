@@ -37,12 +37,12 @@ const MAX_SECONDS = 60;
  */
 export async function makeThumbnail(
   bytes: Uint8Array,
-  sidePx: number,
+  { widthPx, heightPx }: { readonly widthPx: number; readonly heightPx: number },
   xmp?: Buffer,
 ): Promise<Thumbnail | 'too-large' | 'unreadable'> {
   const shrunk = openUpright(bytes, { failOn: 'error', limitInputPixels: false, pages: 1 })
     .timeout({ seconds: MAX_SECONDS })
-    .resize(sidePx, sidePx, { fit: 'inside', withoutEnlargement: true })
+    .resize(widthPx, heightPx, { fit: 'fill' })
     .toColourspace('srgb')
     .webp({ quality: THUMBNAIL_QUALITY, effort: THUMBNAIL_EFFORT });
   try {

@@ -1,11 +1,12 @@
 import type { Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
-import type { UnchargedContent } from '../../core/generation/decide.js';
+import type { StoredContent, StoredSum } from '../../core/generation/decide.js';
 import {
   type Generation,
   type GenerationRecord,
   type OpenState,
   openStateOf,
+  thumbnailBytesOf,
 } from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type {
@@ -41,6 +42,8 @@ interface GenerationDocument extends RecordDocument, ListedFields {
   readonly app: UUID | null;
   /** Only while it counts for its account. */
   readonly unchargedBytes?: number | undefined;
+  /** Only while it has thumbnails. */
+  readonly thumbnailBytes?: number | undefined;
 }
 
 /** Past every id, where the list of the newest begins. */
@@ -61,6 +64,7 @@ export class MongoGenerationStore
         account: uuidOf(record.accountId),
         app: uuidOf(record.appId),
         unchargedBytes: record.kind === 'generation' ? record.unchargedBytes : undefined,
+        thumbnailBytes: record.kind === 'generation' ? thumbnailBytesOf(record) : undefined,
         ...listedFields(record),
       }),
     });
@@ -107,11 +111,11 @@ export class MongoGenerationStore
     return pageOf(found as Generation[], page, (g) => cursorAt(placeOf(g)));
   }
 
-  async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
+  async stored(accountId: string, content: StoredContent, call?: Cancellation): Promise<StoredSum> {
     const account = uuidOf(accountId);
     if (account === null) return { generations: 0, bytes: 0 };
-    const filter = { account, unchargedBytes: { $gt: 0 } };
-    const [generations = 0, bytes = 0] = await this.sums(filter, ['unchargedBytes'], 'generations_uncharged', call);
+    const { field, index } = SUMS[content];
+    const [generations = 0, bytes = 0] = await this.sums({ account, [field]: { $gt: 0 } }, [field], index, call);
     return { generations, bytes };
   }
 
@@ -126,6 +130,11 @@ export class MongoGenerationStore
     }));
   }
 }
+
+const SUMS: Readonly<Record<StoredContent, { readonly field: string; readonly index: string }>> = {
+  uncharged: { field: 'unchargedBytes', index: 'generations_uncharged' },
+  thumbnails: { field: 'thumbnailBytes', index: 'generations_thumbnails' },
+};
 
 interface OpenGroup extends Pick<OpenCount, 'generations' | 'oldestCreatedAt'> {
   readonly _id: Pick<OpenCount, 'state' | 'modelKey'> & { readonly provider?: string | null };

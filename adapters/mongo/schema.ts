@@ -110,6 +110,12 @@ export const SCHEMA = {
         why: 'a create sums the content that its account keeps without charge',
       },
       {
+        name: 'generations_thumbnails',
+        keys: { account: 1, thumbnailBytes: 1 },
+        where: { thumbnailBytes: { $gt: 0 } },
+        why: 'operators see what the thumbnails of an account take',
+      },
+      {
         name: 'generations_open',
         keys: { openState: 1, model: 1, openProvider: 1, createdAt: 1 },
         // Every state; from an index of fields that only exist a server does not count without the documents.

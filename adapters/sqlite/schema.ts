@@ -272,6 +272,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX deliveries_by_app ON deliveries (app, created_at, id);
   CREATE INDEX deliveries_by_generation ON deliveries (generation, created_at, id);
   `,
+  // The thumbnails of generations, summed for an account from an index of only those that have some.
+  `
+  ALTER TABLE generations ADD COLUMN thumbnail_bytes INTEGER;
+  CREATE INDEX generations_thumbnails ON generations (account, thumbnail_bytes) WHERE thumbnail_bytes IS NOT NULL;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

@@ -1,6 +1,12 @@
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type { UnchargedContent } from '../../core/generation/decide.js';
-import { type Generation, type GenerationRecord, isTerminal, openStateOf } from '../../core/generation/generation.js';
+import type { StoredContent, StoredSum } from '../../core/generation/decide.js';
+import {
+  type Generation,
+  type GenerationRecord,
+  isTerminal,
+  openStateOf,
+  thumbnailBytesOf,
+} from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type {
   AppGenerations,
@@ -47,12 +53,22 @@ const REPLACE_SAME = replacing('');
 const REPLACE_OPEN = replacing(', status = ?');
 /** Takes a generation that has ended out of the index of open ones. An end is final. */
 const REPLACE_ENDED = replacing(', status = ?, open_at = NULL');
+/** Also its thumbnails, which it may have once it has ended, and loses with its outputs. */
+const REPLACE_THUMBNAILS = replacing(', status = ?, open_at = NULL, thumbnail_bytes = ?');
 /** Replaces a generation by a tombstone, or a tombstone by another. */
 const BURY = `
   UPDATE generations SET version = ?, attention_at = ?, doc = ?, kind = ?,
-    uncharged_bytes = NULL, status = NULL, created_at = NULL, model = NULL, trace = NULL,
+    uncharged_bytes = NULL, thumbnail_bytes = NULL, status = NULL, created_at = NULL, model = NULL, trace = NULL,
     open_at = NULL, open_state = NULL, open_provider = NULL
   WHERE id = unhex(?, '-') AND version = ?`;
+
+const sumOf = (column: string): string => `
+  SELECT count(*) AS generations, total(${column}) AS bytes FROM generations
+  WHERE account = unhex(?, '-') AND ${column} IS NOT NULL`;
+const SUMS: Readonly<Record<StoredContent, string>> = {
+  uncharged: sumOf('uncharged_bytes'),
+  thumbnails: sumOf('thumbnail_bytes'),
+};
 
 /** Reads the open generations by an index that is written only when one is accepted and when it ends. */
 export const COUNT_OPEN = `
@@ -107,6 +123,9 @@ export class SqliteGenerationStore implements GenerationStore {
   private replacement(next: Generation, expectedVersion: number): readonly [sql: string, beside: readonly SqlValue[]] {
     const { generationId, status, unchargedBytes = null } = next;
     const beside = [unchargedBytes, ...stateValues(next)];
+    const thumbnailBytes = thumbnailBytesOf(next);
+    if (thumbnailBytes !== undefined || next.outputsRemovedAt !== undefined)
+      return [REPLACE_THUMBNAILS, [...beside, status, thumbnailBytes ?? null]];
     const before = this.cache.get(generationId);
     // A version has one content, and the statement applies to this version alone.
     if (before?.kind === 'generation' && before.version === expectedVersion && before.status === status)
@@ -149,14 +168,9 @@ export class SqliteGenerationStore implements GenerationStore {
     return pageOf(recordsOf<Generation>(rows), page, (g) => cursorAt(placeOf(g)));
   }
 
-  async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
+  async stored(accountId: string, content: StoredContent, call?: Cancellation): Promise<StoredSum> {
     throwIfAborted(call);
-    const sums = this.db.reader.get(
-      `SELECT count(*) AS generations, total(uncharged_bytes) AS bytes FROM generations
-      WHERE account = unhex(?, '-') AND uncharged_bytes IS NOT NULL`,
-      accountId,
-    );
-    return { ...sums } as unknown as UnchargedContent;
+    return { ...this.db.reader.get(SUMS[content], accountId) } as unknown as StoredSum;
   }
 
   async countOpen(call?: Cancellation): Promise<readonly OpenCount[]> {

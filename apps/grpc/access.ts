@@ -50,7 +50,8 @@ export const ACCESS_METHODS: readonly ServedMethod<
       credentials.listApps(id, page, call),
     );
     const accountId = request.accountId.toLowerCase();
-    const uncharged = await generations.uncharged(accountId, call);
+    const uncharged = await generations.stored(accountId, 'uncharged', call);
+    const thumbnails = await generations.stored(accountId, 'thumbnails', call);
     const apps: MessageInitShape<typeof AppStorageSchema>[] = [];
     // Each App costs a query of the index of uploads.
     for (const { appId, name: displayName } of items) {
@@ -63,6 +64,7 @@ export const ACCESS_METHODS: readonly ServedMethod<
     }
     return {
       unchargedContent: int64s(uncharged),
+      thumbnails: int64s(thumbnails),
       apps,
       limits: int64s({
         unchargedContentBytes: settings.maxUnchargedContentBytesPerAccount,

@@ -20,6 +20,7 @@ import {
   readListFilter,
   viewGeneration,
 } from '../../core/generation/read-generations.js';
+import { type OutputThumbnails, thumbnailsOf } from '../../core/generation/thumbnails.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { WakeableDelay } from '../../core/waiting.js';
 import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../http/host/http-context.js';
@@ -34,12 +35,15 @@ import {
   GetGenerationResponseSchema,
   type ListGenerationsRequest,
   type OutputSchema,
+  type OutputThumbnailsSchema,
 } from './generated/darkroom/v1/generations_pb.js';
-import { acting, keyOf, readPage, type ServedMethod, type ServedStream, streaming } from './method.js';
+import { acting, type Addressed, keyOf, readPage, type ServedMethod, type ServedStream, streaming } from './method.js';
 
 const { method } = Generations;
 
-export const GENERATION_METHODS: readonly ServedMethod<Money & Work & Files & Models & Webhooks & Machine & Call>[] = [
+export const GENERATION_METHODS: readonly ServedMethod<
+  Money & Work & Files & Models & Webhooks & Machine & Call & Addressed
+>[] = [
   acting(
     method.estimateGeneration,
     'generations:write',
@@ -86,6 +90,10 @@ export const GENERATION_METHODS: readonly ServedMethod<Money & Work & Files & Mo
       generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))),
       nextPageToken: nextCursor ?? '',
     };
+  }),
+  acting(method.getThumbnails, 'generations:read', async ({ context, caller, request }) => {
+    const generation = await getGeneration(context, caller, request.generationId);
+    return { outputs: thumbnailsOf(context, generation, context.publicUrl()).map(renderThumbnails) };
   }),
   acting(method.cancelGeneration, 'generations:write', async ({ context, caller, request }) => {
     const generation = await cancelGeneration(context, caller, request.generationId);
@@ -256,6 +264,17 @@ function renderOutput({ output, url }: OutputView): MessageInitShape<typeof Outp
     height: output.heightPx,
     duration: duration(output.durationMs),
   };
+}
+
+function renderThumbnails({
+  mediaId,
+  sizes,
+  expiresAt,
+}: OutputThumbnails): MessageInitShape<typeof OutputThumbnailsSchema> {
+  const thumbnails = sizes.map(({ url, widthPx: width, heightPx: height }) => {
+    return { url, width, height, expireTime: timestamp(expiresAt) };
+  });
+  return { mediaId, thumbnails };
 }
 
 const BYTES = new WeakMap<Message, Uint8Array>();

@@ -13,8 +13,15 @@ import { isUuid } from '../../core/ids.js';
 import type { PageRequest } from '../../core/paging.js';
 import type { ServiceScope } from './callers.js';
 
-/** The capabilities that the methods of all services use together. */
-export type GrpcContext = Money & Work & Files & Identity & Models & Webhooks & Erasing & Machine & Call;
+/** Where clients reach REST, which serves the files of outputs and their thumbnails. */
+export interface Addressed {
+  /** Without a slash at the end. */
+  readonly publicUrl: () => string;
+}
+
+/** The capabilities of core that the methods of all services use together. */
+export type UsedContext = Money & Work & Files & Identity & Models & Webhooks & Erasing & Machine & Call;
+export type GrpcContext = UsedContext & Addressed;
 
 /** A call that passed the checks of its method, with the capabilities `C` that the method uses. */
 export interface PlainCall<Request, C> {

@@ -18,7 +18,10 @@ export interface OpenGrpc extends GrpcServer {
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
 export function openGrpc(
   config: GrpcConfig,
-  parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady' | 'requireStores' | 'tokens'>,
+  parts: Pick<
+    GrpcServerOptions,
+    'context' | 'logger' | 'observer' | 'isReady' | 'requireStores' | 'tokens' | 'publicUrl'
+  >,
 ): OpenGrpc {
   const callers = callersOf(config, parts.logger);
   try {

@@ -35,12 +35,12 @@ import {
   type ProviderWorkerSchema,
 } from './generated/darkroom/v1/providers_pb.js';
 import { OVERVIEW_METHODS } from './overview.js';
-import { plain, readPage, readUuid, type ServedMethod } from './method.js';
+import { plain, readPage, readUuid, type ServedMethod, type UsedContext } from './method.js';
 
 const { method } = Operations;
 
 /** Work, providers, costs and recovery of a running service, for operators. */
-export const OPERATIONS_METHODS: readonly ServedMethod[] = [
+export const OPERATIONS_METHODS: readonly ServedMethod<UsedContext>[] = [
   ...OVERVIEW_METHODS,
   plain(method.runRecovery, 'operations:write', ({ context }) => recoverAll(context)),
   plain(method.getRetention, 'operations:read', async ({ context: { settings } }) => {

@@ -21,7 +21,7 @@ import { CREDIT_METHODS } from './credits.js';
 import { serviceDefinition } from './definitions.js';
 import { GENERATION_METHODS, WATCH_METHODS } from './generations.js';
 import { Health } from './health.js';
-import type { GrpcContext, ServedMethod, ServedStream } from './method.js';
+import type { Addressed, ServedMethod, ServedStream, UsedContext } from './method.js';
 import { OPERATIONS_METHODS } from './operations.js';
 import { PEOPLE_METHODS } from './people.js';
 import { addReflection } from './reflection.js';
@@ -39,8 +39,8 @@ import { WEBHOOK_METHODS } from './webhooks.js';
 /** The library also writes to standard error when a port is in use, where only the log is expected. */
 setLogVerbosity(logVerbosity.NONE);
 
-export interface GrpcServerOptions {
-  readonly context: GrpcContext;
+export interface GrpcServerOptions extends Partial<Addressed> {
+  readonly context: UsedContext;
   readonly callers: ServiceCallers;
   readonly logger: Logger;
   readonly credentials?: ServerCredentials;
@@ -104,6 +104,7 @@ export function createGrpcServer({
   observer,
   isReady,
   tokens,
+  publicUrl = () => '',
   requireStores = () => undefined,
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
   credentials = ServerCredentials.createInsecure(),
@@ -114,7 +115,7 @@ export function createGrpcServer({
     stopping: stopping.signal,
     observer: underWay,
     requireStores,
-    context: { ...context, call: undefined },
+    context: { ...context, publicUrl, call: undefined },
     callers,
     rates: new CallerRates(),
     actingFor: new ActingFor(context),

@@ -38,10 +38,14 @@ interface OperatorMethod {
   readonly answer: (call: PlainCall<unknown, OperatorContext>) => Promise<MessageInitShape<DescMessage>>;
 }
 
+const SERVED: readonly ServedMethod<OperatorContext>[] = [
+  ...ACCESS_METHODS,
+  ...CREDIT_METHODS,
+  ...OPERATIONS_METHODS,
+  ...PEOPLE_METHODS,
+];
 const METHODS = new Map(
-  [...ACCESS_METHODS, ...CREDIT_METHODS, ...OPERATIONS_METHODS, ...PEOPLE_METHODS]
-    .filter(({ acts }) => !acts)
-    .map((served: ServedMethod<OperatorContext>) => [served.method, served as unknown as OperatorMethod]),
+  SERVED.filter(({ acts }) => !acts).map((served) => [served.method, served as unknown as OperatorMethod]),
 );
 
 /** Runs the methods of the gRPC front on these stores, without a network. */

@@ -48,7 +48,7 @@ export async function bindServer(
       });
     }
     if (loadedGrpc) {
-      const needs = ['context', 'logger', 'readiness', 'requireStores'] as const;
+      const needs = ['context', 'logger', 'publicUrl', 'readiness', 'requireStores'] as const;
       provide('grpc', needs, ({ readiness: isReady, ...parts }) => {
         const hasTokens = config.signIn.enabled && config.oauth.enabled;
         const tokens = hasTokens

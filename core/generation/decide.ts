@@ -15,6 +15,7 @@ import {
   runEndsAt,
   submissionsMadeOf,
   type TaskError,
+  thumbnailBytesOf,
   type ThumbnailSide,
 } from './generation.js';
 
@@ -28,8 +29,11 @@ export interface Retention {
   readonly taskExpiresAt: number;
 }
 
-/** Stored content of an account's generations that ended without charge. */
-export interface UnchargedContent {
+/** What is summed of an account's generations: the content of those that ended without charge, and thumbnails. */
+export type StoredContent = 'uncharged' | 'thumbnails';
+
+/** The generations that have such content, and its bytes. */
+export interface StoredSum {
   readonly generations: number;
   readonly bytes: number;
 }
@@ -520,7 +524,7 @@ function addThumbnail(g: Generation, { mediaId, sidePx, byteSize }: Of<'thumbnai
 }
 
 function withoutThumbnails({ outputs }: Generation): Generation['outputs'] {
-  if (!outputs.some(({ thumbnailBytes }) => thumbnailBytes !== undefined)) return outputs;
+  if (thumbnailBytesOf({ outputs }) === undefined) return outputs;
   return outputs.map(({ thumbnailBytes: _thumbnailBytes, ...output }) => output);
 }
 

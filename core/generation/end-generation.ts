@@ -4,7 +4,7 @@ import type { Call, Files, Machine, Money, Webhooks, Work } from '../context.js'
 import { busy, orThrow, ServiceError } from '../errors.js';
 import { cancelDeliveries, removeDeliveriesOf } from '../webhooks/deliveries.js';
 import { retentionOf } from './decide.js';
-import { type Generation, isTerminal, outputCountOf, type Tombstone } from './generation.js';
+import { type Generation, isTerminal, outputCountOf, thumbnailBytesOf, type Tombstone } from './generation.js';
 import { findGeneration, findOwn } from './read-generations.js';
 import { outputKey } from './run/collect-outputs.js';
 import { thumbnailKeysOf } from './thumbnails.js';
@@ -122,8 +122,8 @@ async function cancelOpen(
 export type Written = NonNullable<Tombstone['written']>;
 
 export function writtenBy(g: Generation): Written {
-  const hasThumbnails = g.outputs.some(({ thumbnailBytes }) => thumbnailBytes !== undefined);
-  return { fence: g.fence, outputs: outputCountOf(g), ...(hasThumbnails ? { hasThumbnails } : {}) };
+  const thumbnails = thumbnailBytesOf(g) === undefined ? {} : ({ hasThumbnails: true } as const);
+  return { fence: g.fence, outputs: outputCountOf(g), ...thumbnails };
 }
 
 /**

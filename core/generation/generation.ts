@@ -301,6 +301,12 @@ export interface Tombstone {
 
 export type GenerationRecord = Generation | Tombstone;
 
+/** The bytes of all thumbnails of a generation; undefined if it has none. */
+export function thumbnailBytesOf({ outputs }: Pick<Generation, 'outputs'>): number | undefined {
+  const sizes = outputs.flatMap(({ thumbnailBytes }) => Object.values(thumbnailBytes ?? {}));
+  return sizes.length === 0 ? undefined : sizes.reduce((sum, one) => sum + one, 0);
+}
+
 export function isTerminal(status: GenerationStatus): boolean {
   return (END_STATUSES as readonly GenerationStatus[]).includes(status);
 }

@@ -19,8 +19,16 @@ export interface OutputThumbnails {
   readonly mediaId: string;
   /** The address of each size, by its longer side in pixels. */
   readonly urls: Readonly<Record<ThumbnailSide, string>>;
+  /** The same with the sizes, the smallest first. */
+  readonly sizes: readonly ThumbnailAddress[];
   /** When the addresses stop working, in milliseconds: the end of the next UTC day. Until the end of this day they stay the same. */
   readonly expiresAt: number;
+}
+
+export interface ThumbnailAddress {
+  readonly url: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -36,12 +44,15 @@ export function thumbnailsOf(
 ): readonly OutputThumbnails[] {
   if (outputsRemovedAt !== undefined || deletedAt !== undefined) return [];
   const expiresAt = startOfDay(clock.now()) + 2 * DAY_MS;
-  return outputs.filter(hasThumbnails).map(({ mediaId }) => {
+  return outputs.filter(hasThumbnails).map((output) => {
+    const { mediaId } = output;
     const signature = thumbnailSignature({ digests }, { generationId, mediaId, expires: String(expiresAt) });
-    const address = (sidePx: ThumbnailSide): string =>
-      `${baseUrl}/thumbnails/${generationId}/${mediaId}/${sidePx}?expires=${expiresAt}&signature=${signature}`;
-    const urls = Object.fromEntries(THUMBNAIL_SIDES_PX.map((sidePx) => [sidePx, address(sidePx)]));
-    return { mediaId, urls: urls as Record<ThumbnailSide, string>, expiresAt };
+    const sizes = THUMBNAIL_SIDES_PX.map((sidePx) => ({
+      url: `${baseUrl}/thumbnails/${generationId}/${mediaId}/${sidePx}?expires=${expiresAt}&signature=${signature}`,
+      ...thumbnailSize(output, sidePx),
+    }));
+    const urls = Object.fromEntries(sizes.map(({ url }, index) => [THUMBNAIL_SIDES_PX[index], url]));
+    return { mediaId, urls: urls as Record<ThumbnailSide, string>, sizes, expiresAt };
   });
 }
 
@@ -158,7 +169,7 @@ async function makeThumbnail(
   const { objectKey, mediaId, mark } = output;
   const source = new StoredOutput(objects, output);
   const made = await previews
-    .thumbnail(source, { sidePx, ...(mark === undefined ? {} : { mark }) }, waits)
+    .thumbnail(source, { ...thumbnailSize(output, sidePx), ...(mark === undefined ? {} : { mark }) }, waits)
     .catch((error: unknown) => {
       if (source.isGone) return undefined;
       throw error;

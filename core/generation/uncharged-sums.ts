@@ -36,7 +36,7 @@ export class UnchargedSums {
       known.left -= 1;
       return known.bytes;
     }
-    const { bytes } = await this.ports.generations.uncharged(accountId);
+    const { bytes } = await this.ports.generations.stored(accountId, 'uncharged');
     this.sums.delete(accountId);
     const [oldest] = this.sums.keys();
     if (oldest !== undefined && this.sums.size >= MAX_ACCOUNTS) this.sums.delete(oldest);

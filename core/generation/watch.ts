@@ -333,7 +333,7 @@ export function watchedGenerations(store: GenerationStore, ...watches: readonly 
     remove: store.remove.bind(store),
     due: store.due.bind(store),
     list: store.list.bind(store),
-    uncharged: store.uncharged.bind(store),
+    stored: store.stored.bind(store),
     countOpen: store.countOpen.bind(store),
   };
 }

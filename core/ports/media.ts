@@ -130,14 +130,14 @@ export interface Previews {
   ): Promise<Preview | null>;
 
   /**
-   * A WebP picture whose longer side has `sidePx` pixels, or as many as the file's if that has fewer. It
-   * is upright as browsers show it, in sRGB, keeps transparency, and has no metadata but the mark if there is one; of an
-   * animation the first frame. The file is opened when its turn has come. It waits while other work has the memory that it
-   * needs, and throws `CallOver` when the call is over by then. A failure of `read` is passed on.
+   * A WebP picture of exactly this size, which is to have the proportions of the file as browsers show it. It is upright, in sRGB,
+   * keeps transparency, and has no metadata but the mark if there is one; of an animation it shows the first frame. The file is
+   * opened when its turn has come. It waits while other work has the memory that it needs, and throws `CallOver` when the
+   * call is over by then. A failure of `read` is passed on.
    */
   thumbnail(
     file: ProbedFile,
-    form: { readonly sidePx: number; readonly mark?: AiMark },
+    form: { readonly widthPx: number; readonly heightPx: number; readonly mark?: AiMark },
     waits?: Waits,
   ): Promise<Thumbnail | ThumbnailRefusal>;
 }

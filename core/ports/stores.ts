@@ -2,7 +2,7 @@ import type { ApiKey, App } from '../access/credential.js';
 import type { Cancellation } from '../cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../credits/account.js';
 import type { Erasure } from '../erasure/erasure.js';
-import type { UnchargedContent } from '../generation/decide.js';
+import type { StoredContent, StoredSum } from '../generation/decide.js';
 import type { Generation, GenerationRecord, OpenState } from '../generation/generation.js';
 import type { Claim, ClaimKey } from '../idempotency/claim.js';
 import type { Fingerprint, ProcessLease } from '../idempotency/fingerprint.js';
@@ -155,10 +155,10 @@ export interface GenerationStore extends VersionedRecords<GenerationRecord> {
   list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>>;
 
   /**
-   * The count of the account's generations with `unchargedBytes` and the sum of these bytes, from an index of only
-   * those. Includes all earlier writes, and concurrent ones perhaps.
+   * The count of the account's generations with `unchargedBytes`, or with thumbnails, and the sum of these bytes, from an
+   * index of only those. Includes all earlier writes, and concurrent ones perhaps.
    */
-  uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent>;
+  stored(accountId: string, content: StoredContent, call?: Cancellation): Promise<StoredSum>;
 
   /**
    * Counts the generations of all accounts that have not ended, from an index of only those; in no order. Includes all

@@ -9,10 +9,13 @@ import {
   type Generation,
   type GenerationRecord,
   isTerminal,
+  type Output,
   STATUSES,
+  thumbnailBytesOf,
 } from '../../core/generation/generation.js';
 import type { AppGenerations, GenerationStore, ListedGenerations, OpenCount } from '../../core/ports/stores.js';
 import { countedOpen } from '../adapters/memory/generation-stores.js';
+import { outputs } from '../core/generation/generations.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { contract, type ContractSubject, isRefused } from './subject.js';
@@ -33,7 +36,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
         return {
           read: (call) => store().read(uuidAt(1), call),
           list: (call) => store().list({ of: 'account', accountId: uuidAt(1) }, { limit: 5 }, call),
-          uncharged: (call) => store().uncharged(uuidAt(1), call),
+          stored: (call) => store().stored(uuidAt(1), 'uncharged', call),
           countOpen: (call) => store().countOpen(call),
         };
       }));
@@ -67,7 +70,7 @@ function unchargedContent(store: () => GenerationStore): void {
     await store().insert(aGeneration(1));
     await store().insert(aTombstone(2));
     for (const account of [uuidAt(1), uuidAt(9), '', 'x'])
-      expect(await store().uncharged(account)).to.deep.equal({ generations: 0, bytes: 0 });
+      expect(await store().stored(account, 'uncharged')).to.deep.equal({ generations: 0, bytes: 0 });
   });
 
   it('sums the counted generations of one account, after any writes', async () => {
@@ -76,34 +79,59 @@ function unchargedContent(store: () => GenerationStore): void {
       n: fc.integer({ min: 1, max: 4 }),
       accountId: fc.constantFrom(...accounts),
       unchargedBytes: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: undefined }),
+      thumbnailBytes: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: undefined }),
       isGone: fc.boolean(),
     });
     await forAll(30, [fc.array(write, { maxLength: 12 })], async (writes) => {
       const model = new Map<number, GenerationRecord>();
-      for (const { n, accountId, unchargedBytes, isGone } of writes) {
+      for (const { n, accountId, unchargedBytes, thumbnailBytes, isGone } of writes) {
         const before = model.get(n);
         const owner = { accountId: before?.accountId ?? accountId, version: (before?.version ?? -1) + 1 };
         const next =
           isGone && before
             ? aTombstone(n, { ...owner, kind: 'expired' })
-            : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
+            : aGeneration(n, {
+                ...owner,
+                ...(unchargedBytes === undefined ? {} : { unchargedBytes }),
+                // None is there when a generation begins; they go with its outputs.
+                ...(before === undefined ? {} : thumbnailsOf(thumbnailBytes)),
+              });
         if (before) await store().replace(next, before.version);
         else await store().insert(next);
         model.set(n, next);
       }
       for (const account of accounts) {
-        const bytes = [...model.values()].flatMap((record) =>
-          record.kind === 'generation' && record.accountId === account ? (record.unchargedBytes ?? []) : [],
+        const kept = [...model.values()].flatMap((record) =>
+          record.kind === 'generation' && record.accountId === account ? [record] : [],
         );
-        expect(await store().uncharged(account)).to.deep.equal({
-          generations: bytes.length,
-          bytes: bytes.reduce((sum, one) => sum + one, 0),
-        });
+        for (const [content, bytes] of [
+          ['uncharged', kept.flatMap((g) => g.unchargedBytes ?? [])],
+          ['thumbnails', kept.flatMap((g) => thumbnailBytesOf(g) ?? [])],
+        ] as const)
+          expect(await store().stored(account, content), content).to.deep.equal({
+            generations: bytes.length,
+            bytes: bytes.reduce((sum, one) => sum + one, 0),
+          });
       }
       for (const { generationId, version } of model.values()) await store().remove(generationId, version);
-      expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
+      expect(await store().stored(uuidAt(1), 'uncharged')).to.deep.equal({ generations: 0, bytes: 0 });
     });
   });
+}
+
+/** Thumbnails of two of three outputs, with so many bytes together. */
+function thumbnailsOf(byteSize: number | undefined): Partial<Generation> {
+  if (byteSize === undefined) return { status: 'succeeded', outputs: [], outputsRemovedAt: 5 };
+  const [first, second, third] = outputs(3) as [Output, Output, Output];
+  const half = Math.floor(byteSize / 2);
+  return {
+    status: 'succeeded',
+    outputs: [
+      { ...first, thumbnailBytes: { 320: half } },
+      second,
+      { ...third, thumbnailBytes: { 640: 0, 1280: byteSize - half } },
+    ],
+  };
 }
 
 const LEASE = { worker: 'w', fence: 1, renewedAt: 1, expiresAt: 2 };

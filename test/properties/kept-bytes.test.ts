@@ -194,7 +194,7 @@ class History {
       bytes,
     });
     const ended = this.generations.filter(({ endedAt }) => endedAt !== undefined);
-    expect(await generations.uncharged(accountId)).to.deep.equal({
+    expect(await generations.stored(accountId, 'uncharged')).to.deep.equal({
       generations: ended.length,
       bytes: this.unchargedBytes,
     });

@@ -115,7 +115,9 @@ function accountText(account: Account): string {
 function storageText(storage: GetAccountStorageResponse): string {
   const { bytes, generations } = present(storage.unchargedContent);
   const { unchargedContentBytes, uploads, unfinishedUploads, uploadBytes } = present(storage.limits);
+  const thumbnails = present(storage.thumbnails);
   const lines = facts({
+    'thumbnails': `${thumbnails.bytes} bytes, of ${thumbnails.generations} generations`,
     'uncharged content': `${bytes} of ${unchargedContentBytes} bytes, of ${generations} generations`,
     'an App may have': `${uploads} uploads, ${unfinishedUploads} of them unfinished, ${uploadBytes} bytes`,
   });

@@ -19,12 +19,14 @@ import {
   readListFilter,
   viewGeneration,
 } from '../../../core/generation/read-generations.js';
+import { thumbnailsOf } from '../../../core/generation/thumbnails.js';
 import { NO_WAIT, waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { pageByToken } from '../../page-token.js';
 import { headerText } from '../host/request.js';
 import { ESTIMATE_SCHEMA, renderEstimate, renderTask, TASK_SCHEMA, TASK_TEXTS } from '../render/generation.js';
 import { NEXT_CURSOR, record, TIMESTAMP, timestamp } from '../render/schema-parts.js';
+import { renderThumbnails, THUMBNAIL_LIST_SCHEMA } from '../render/thumbnails.js';
 import {
   answerOrWait,
   BEAT_MS,
@@ -218,6 +220,19 @@ export const GENERATION_ROUTES: readonly Route<Money & Work & Files & Models & W
       const id = ctx.params.generation_id;
       await deleteGeneration(context, caller, id);
       return { data: { generation_id: id.toLowerCase() } };
+    },
+  }),
+  read('GET', '/generations/:generation_id/thumbnails', 'generations:read', {
+    operationId: 'getThumbnails',
+    summary: 'Get thumbnails of the outputs',
+    description:
+      'Signed URLs of small WebP pictures, which work without a credential until the end of the next UTC day. Each is made at its first request. An output that has none is left out.',
+    status: 200,
+    data: THUMBNAIL_LIST_SCHEMA,
+    errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND'],
+    async answer({ context, caller, api }, ctx) {
+      const generation = await getGeneration(context, caller, ctx.params.generation_id);
+      return { data: renderThumbnails(thumbnailsOf(context, generation, api.publicUrl())) };
     },
   }),
   read('GET', '/generations/:generation_id/events', 'generations:read', {

@@ -143,6 +143,8 @@ export interface Api extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly rates: CredentialRates;
   /** The path of every endpoint for clients: `BASE` below the path of the public URL. */
   readonly basePath: string;
+  /** The address of this process for clients, without a slash at the end. */
+  readonly publicUrl: () => string;
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
 }

@@ -17,9 +17,11 @@ import type {
   ListGenerationsQuery,
   Model,
   Output,
+  OutputThumbnails,
   PreparedUpload,
   PrepareUploadRequest,
   Statement,
+  ThumbnailList,
   Upload,
   Usage,
   UsageRow,
@@ -132,6 +134,12 @@ export class Darkroom {
 
   generation(generationId: string, options: RequestOptions = {}): Promise<GenerationTask> {
     return this.read(`/generations/${encodeURIComponent(generationId)}`, options);
+  }
+
+  /** Addresses of small pictures of the outputs, which work without a credential until the end of the next UTC day. */
+  async thumbnails(generationId: string, options: RequestOptions = {}): Promise<OutputThumbnails[]> {
+    return (await this.read<ThumbnailList>(`/generations/${encodeURIComponent(generationId)}/thumbnails`, options))
+      .outputs;
   }
 
   /** Requests a cancel. A generation that is running may still succeed, and may cost credits. */

@@ -1,8 +1,13 @@
 import { type CreatedPlace, cursorAt, placeBefore, placeOf } from '../../../adapters/created-cursor.js';
 import { assert } from '../../../core/assert.js';
 import { type Cancellation, throwIfAborted } from '../../../core/cancellation.js';
-import type { UnchargedContent } from '../../../core/generation/decide.js';
-import { type Generation, type GenerationRecord, openStateOf } from '../../../core/generation/generation.js';
+import type { StoredContent, StoredSum } from '../../../core/generation/decide.js';
+import {
+  type Generation,
+  type GenerationRecord,
+  openStateOf,
+  thumbnailBytesOf,
+} from '../../../core/generation/generation.js';
 import type { Claim, ClaimKey } from '../../../core/idempotency/claim.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../../core/paging.js';
 import type {
@@ -36,6 +41,13 @@ export class MemoryGenerationStore implements GenerationStore {
     ({ accountId }) => accountId,
     (record) =>
       record.kind === 'generation' && record.unchargedBytes !== undefined ? [1, record.unchargedBytes] : null,
+  );
+  private readonly thumbnailsOf = new SumsByOwner<GenerationRecord>(
+    ({ accountId }) => accountId,
+    (record) => {
+      const bytes = record.kind === 'generation' ? thumbnailBytesOf(record) : undefined;
+      return bytes === undefined ? null : [1, bytes];
+    },
   );
   /** Ids of generations, newest first, all of them and by account. Tombstones are not listed. */
   private readonly byId = new Map<string, OrderedList<string>>();
@@ -95,9 +107,10 @@ export class MemoryGenerationStore implements GenerationStore {
     return ids.map((id) => this.records.read(id) as Generation);
   }
 
-  async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
+  async stored(accountId: string, content: StoredContent, call?: Cancellation): Promise<StoredSum> {
     throwIfAborted(call);
-    const [generations = 0, bytes = 0] = this.unchargedOf.of(accountId);
+    const sums = content === 'uncharged' ? this.unchargedOf : this.thumbnailsOf;
+    const [generations = 0, bytes = 0] = sums.of(accountId);
     return { generations, bytes };
   }
 
@@ -110,6 +123,7 @@ export class MemoryGenerationStore implements GenerationStore {
     this.move(before, after, 'remove');
     this.move(after, before, 'insert');
     this.unchargedOf.replace(before, after);
+    this.thumbnailsOf.replace(before, after);
   }
 
   /** Changes the lists of one record that the other one is not in. */

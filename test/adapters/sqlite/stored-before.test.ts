@@ -71,7 +71,7 @@ describe('a data folder of an earlier release', () => {
     for (const upload of uploads) expect(await stores.uploads.read(upload.uploadId)).to.deep.equal(upload);
     expect(await stores.uploads.usage(uuidAt(1), uuidAt(2))).to.deep.equal({ uploads: 2, unfinished: 1, bytes: 210 });
     expect(await stores.uploads.usage(uuidAt(1), uuidAt(9))).to.deep.equal({ uploads: 1, unfinished: 0, bytes: 3_000 });
-    expect(await stores.generations.uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
+    expect(await stores.generations.stored(uuidAt(1), 'uncharged')).to.deep.equal({ generations: 0, bytes: 0 });
     expect(await stores.generations.read(uuidAt(1))).to.include({ status: 'cancelled' });
     await stores.close();
   });

@@ -195,7 +195,10 @@ describe('deleting a generation', () => {
     };
     for (let made = 0; made < 3; made += 1) await createAndDelete();
     const { accountId } = harness.caller;
-    expect(await harness.ports.generations.uncharged(accountId)).to.deep.equal({ generations: 3, bytes: bound });
+    expect(await harness.ports.generations.stored(accountId, 'uncharged')).to.deep.equal({
+      generations: 3,
+      bytes: bound,
+    });
     expect(await listed()).to.deep.equal([]);
     for (const id of ids) {
       expect(await look(id)).to.equal('GENERATION_JOB_NOT_FOUND');
@@ -205,7 +208,7 @@ describe('deleting a generation', () => {
     harness.clock.jump(unchargedContentRetentionMs + 1_000);
     await recover();
     await recover();
-    expect(await harness.ports.generations.uncharged(accountId)).to.deep.equal({ generations: 0, bytes: 0 });
+    expect(await harness.ports.generations.stored(accountId, 'uncharged')).to.deep.equal({ generations: 0, bytes: 0 });
     for (const id of ids) expect(await harness.ports.generations.read(id)).to.include({ kind: 'expired' });
   });
 

@@ -36,7 +36,7 @@ class PlainPreviews implements Previews {
 
   async thumbnail(
     file: Parameters<Previews['thumbnail']>[0],
-    { sidePx }: Parameters<Previews['thumbnail']>[1],
+    { widthPx, heightPx }: Parameters<Previews['thumbnail']>[1],
     waits?: Parameters<Previews['thumbnail']>[2],
   ) {
     await this.gate?.wait();
@@ -44,7 +44,7 @@ class PlainPreviews implements Previews {
     await collected(await file.read());
     await this.gateAfterRead?.wait();
     this.made += 1;
-    return { mediaType: 'image/webp', bytes: bytesOf(`thumbnail of ${sidePx}`) } as const;
+    return { mediaType: 'image/webp', bytes: bytesOf(`thumbnail of ${widthPx}x${heightPx}`) } as const;
   }
 }
 
@@ -95,15 +95,15 @@ describe('thumbnails of a generation', () => {
   it('are stored beside their output, and their sizes are recorded, without another change of the record', async () => {
     const context = processWith();
     for (const sidePx of THUMBNAIL_SIDES_PX) {
-      expect(Buffer.from((await request(context, sidePx)) as Uint8Array).toString()).to.equal(`thumbnail of ${sidePx}`);
+      expect(Buffer.from((await request(context, sidePx)) as Uint8Array).toString()).to.equal('thumbnail of 64x64');
       await request(context, sidePx);
     }
     await request(context, 640, 1);
     expect(previews.made).to.equal(4);
     const { outputs: changed, version, dueAt, ...rest } = await harness.generation(generation.generationId);
     expect(changed.map(({ thumbnailBytes }) => thumbnailBytes)).to.deep.equal([
-      { 320: 16, 640: 16, 1280: 17 },
-      { 640: 16 },
+      { 320: 18, 640: 18, 1280: 18 },
+      { 640: 18 },
     ]);
     const { outputs: _outputs, version: before, ...same } = generation;
     expect({ ...rest, dueAt }).to.deep.equal(same);

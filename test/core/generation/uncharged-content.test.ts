@@ -91,7 +91,7 @@ describe('the content of a generation that ended without charge', () => {
     const { generationId } = await harness.create();
     const { chargedCredits } = await untilSettled(harness, generationId);
     expect(chargedCredits).to.be.above(0);
-    expect(await harness.ports.generations.uncharged(harness.caller.accountId)).to.deep.equal({
+    expect(await harness.ports.generations.stored(harness.caller.accountId, 'uncharged')).to.deep.equal({
       generations: 0,
       bytes: 0,
     });
@@ -103,7 +103,7 @@ describe('the content of a generation that ended without charge', () => {
   it('is counted for its account from the end until it is removed, and at least as much as a record takes', async () => {
     const harness = await CoreHarness.open();
     const { generation } = await harness.post('k', harness.body({}, { prompt: 'ü'.repeat(5_000) }));
-    const kept = () => harness.ports.generations.uncharged(harness.caller.accountId);
+    const kept = () => harness.ports.generations.stored(harness.caller.accountId, 'uncharged');
     expect(await kept(), 'nothing while it is open').to.deep.equal({ generations: 0, bytes: 0 });
     await harness.cancel(generation.generationId);
     await cancelled(harness, 'short');
@@ -154,7 +154,7 @@ describe('the content of a generation that ended without charge', () => {
     });
     let sums = 0;
     const context = harness.process((call) => {
-      if (call.name === 'generations.uncharged') sums += 1;
+      if (call.name === 'generations.stored') sums += 1;
       return call.proceed();
     });
     let made = 0;
@@ -171,7 +171,7 @@ describe('the content of a generation that ended without charge', () => {
     expect(await create(1), 'by a clock that was set back').to.equal(1);
     for (let one = 0; one < 720; one += 1) await cancelled(harness, 'ü'.repeat(8_000));
     harness.clock.jump(1_000);
-    const { bytes } = await harness.ports.generations.uncharged(harness.caller.accountId);
+    const { bytes } = await harness.ports.generations.stored(harness.caller.accountId, 'uncharged');
     expect(bytes, 'less than one of the largest below the bound').to.be.within(7 * largest, 8 * largest);
     expect(await create(4), 'near its bound').to.equal(4);
   });
@@ -192,7 +192,7 @@ describe('the content of a generation that ended without charge', () => {
   it('frees the key when the store cannot compute the sum', async () => {
     const harness = await CoreHarness.open();
     const away = harness.process((call) =>
-      call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed(),
+      call.name === 'generations.stored' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed(),
     );
     const failed: unknown = await harness.post('k', harness.body(), { context: away }).catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(StoreUnavailable);

@@ -22,6 +22,7 @@ import {
   RetryInfoSchema,
 } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
+import { findThumbnail, readThumbnail } from '../../../core/generation/thumbnails.js';
 import type { JsonObject } from '../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { until } from '../../fixtures/clocks.js';
@@ -210,6 +211,34 @@ describe('calls over gRPC', () => {
       'reader',
     );
     expect((await errorOf(mask)).details).to.include('"secret"');
+  });
+
+  it('list the thumbnails of a generation at the public address, and count their bytes for its account', async () => {
+    await grpc.harness.startWorker();
+    const { generation } = await grpc.call(Generations.method.createGeneration, {
+      input: PICTURE,
+      idempotencyKey: 'k',
+    });
+    const generationId = generation?.generationId ?? '';
+    const read = async () => (await grpc.call(Generations.method.getGeneration, { generationId })).generation;
+    await until(async () => (await read())?.status === GenerationStatus.SUCCEEDED);
+    const [output] = (await read())?.outputs ?? [];
+    const { outputs } = await grpc.call(Generations.method.getThumbnails, { generationId }, 'reader');
+    expect(outputs.map(({ mediaId }) => mediaId)).to.deep.equal([output?.mediaId]);
+    const shown = outputs[0]?.thumbnails.map(({ url, width, height }) => [new URL(url).pathname, width, height]);
+    const path = `/thumbnails/${generationId}/${output?.mediaId}`;
+    expect(shown).to.deep.equal([320, 640, 1_280].map((sidePx) => [`${path}/${sidePx}`, 96, 64]));
+    const { context } = grpc.harness;
+    const found = await findThumbnail(context, { generationId, mediaId: output?.mediaId ?? '', sidePx: 320 });
+    const bytes = found && (await readThumbnail(context, found));
+    const { accountId } = grpc.owner;
+    expect((await grpc.call(Access.method.getAccountStorage, { accountId })).thumbnails).to.include({
+      generations: 1n,
+      bytes: BigInt(bytes?.length ?? 0),
+    });
+    const stranger = await newOwner(context, 'stranger', 0);
+    const error = await errorOf(grpc.call(Generations.method.getThumbnails, { generationId }, 'all', stranger));
+    expect(detail(error, ErrorInfoSchema)?.reason).to.equal('TASK_NOT_FOUND');
   });
 
   it('send the current state of a watched generation until it has ended', async () => {

@@ -103,6 +103,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
     faults: [...INPUT, ...KEY, ...each('webhook_url', '', 'x')],
   },
   GetGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
+  GetThumbnails: { right: { generation_id: ID }, faults: GENERATION },
   ListGenerations: {
     right: {},
     faults: [

@@ -76,6 +76,7 @@ export class GrpcHarness {
       observer,
       requestTimeoutMs,
       requireStores,
+      publicUrl: () => 'https://darkroom.example',
       tokens: new TokenCallers(harness.authenticator, tokenRates),
     });
     const port = await server.listen('127.0.0.1', 0);

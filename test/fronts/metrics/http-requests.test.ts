@@ -30,7 +30,7 @@ const HTTP_METHODS = 'GET HEAD POST PUT DELETE PATCH OPTIONS other'.split(' ');
 /** The methods of the stores, of wake-ups and of providers. */
 const PORT_METHODS = [
   'create read apply entries find findOperation list holdsBefore insert accept replace remove due usage',
-  'uncharged removeExpired insertApp readApp listApps insertKey findKey replaceKey listKeys signPut',
+  'stored removeExpired insertApp readApp listApps insertKey findKey replaceKey listKeys signPut',
   'signGet stat write copy schedule submit poll output cancel recover',
 ].flatMap((line) => line.split(' '));
 

@@ -24,7 +24,7 @@ export interface Timer {
  * matter either: here it never comes near its bound. There are no webhooks, so reading them returns none at any time.
  */
 const UNSEEN =
-  /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^(?:claims|fingerprints)\.removeExpired$|^generations\.uncharged$|^webhookEndpoints\.read$|^wakeUps\.start$/;
+  /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^(?:claims|fingerprints)\.removeExpired$|^generations\.stored$|^webhookEndpoints\.read$|^wakeUps\.start$/;
 
 /**
  * One process: calls it waits for, timers it set, and all its observations. Its behaviour is a function of these

@@ -52,6 +52,7 @@ export async function callRest(
     api: {
       access,
       rates: {},
+      publicUrl: () => '',
       basePath: BASE,
       bodyTimeoutMs: 1_000,
       isStopping: () => false,

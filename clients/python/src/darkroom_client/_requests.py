@@ -12,7 +12,7 @@ from .errors import ApiError
 
 if TYPE_CHECKING:
     from ._generate import CreateRequest
-    from .types import Balance, Estimate, GenerationTask, Model, Upload
+    from .types import Balance, Estimate, GenerationTask, Model, OutputThumbnails, Upload
 
 
 def service_of(base_url: str, api_key: str | None) -> Service:
@@ -56,6 +56,12 @@ def create(
 def generation(service: Service, generation_id: str) -> Flow[GenerationTask]:
     task: GenerationTask = (yield from service.call("GET", f"/generations/{quote(generation_id, safe='')}")).data
     return task
+
+
+def thumbnails(service: Service, generation_id: str) -> Flow[list[OutputThumbnails]]:
+    path = f"/generations/{quote(generation_id, safe='')}/thumbnails"
+    found: list[OutputThumbnails] = (yield from service.call("GET", path)).data["outputs"]
+    return found
 
 
 def page(service: Service, path: str, query: Mapping[str, Any]) -> Flow[Any]:

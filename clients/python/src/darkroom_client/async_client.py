@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ListGenerationsQuery,
         Model,
         Output,
+        OutputThumbnails,
         Upload,
         Usage,
         UsageRow,
@@ -165,6 +166,10 @@ class AsyncDarkroom:
         """Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page."""
         async for task in self._each("/generations", "generations", query):
             yield task
+
+    async def thumbnails(self, generation_id: str) -> list[OutputThumbnails]:
+        """Addresses of small pictures of the outputs, which work without a credential until the end of the next UTC day."""
+        return await self._run(_requests.thumbnails(self._service, generation_id))
 
     async def credit_entries(self, query: ListCreditEntriesQuery | None = None) -> AsyncIterator[LedgerEntry]:
         """The ledger of the account, newest entry first, in pages like `generations`."""

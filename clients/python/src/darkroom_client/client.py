@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ListGenerationsQuery,
         Model,
         Output,
+        OutputThumbnails,
         Upload,
         Usage,
         UsageRow,
@@ -164,6 +165,10 @@ class Darkroom:
     def generations(self, query: ListGenerationsQuery | None = None) -> Iterator[GenerationTask]:
         """Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page."""
         yield from self._each("/generations", "generations", query)
+
+    def thumbnails(self, generation_id: str) -> list[OutputThumbnails]:
+        """Addresses of small pictures of the outputs, which work without a credential until the end of the next UTC day."""
+        return self._run(_requests.thumbnails(self._service, generation_id))
 
     def credit_entries(self, query: ListCreditEntriesQuery | None = None) -> Iterator[LedgerEntry]:
         """The ledger of the account, newest entry first, in pages like `generations`."""

@@ -343,6 +343,37 @@ class DeletedGeneration(TypedDict):
     generation_id: str
 
 
+class Thumbnail(TypedDict):
+    url: str
+    """
+    Signed URL, the same for a UTC day.
+    """
+    width: int
+    """
+    In pixels.
+    """
+    height: int
+    """
+    In pixels.
+    """
+    expires_at: str
+    """
+    When the URL stops working, unless the output is deleted before.
+    """
+
+
+class OutputThumbnails(TypedDict):
+    media_id: str
+    thumbnails: list[Thumbnail]
+    """
+    The smallest first; the longer side has 320, 640, 1280 pixels, or as many as the output.
+    """
+
+
+class ThumbnailList(TypedDict):
+    outputs: list[OutputThumbnails]
+
+
 class GenerationEvent(TypedDict):
     """
     The data of an event.
@@ -870,4 +901,4 @@ class ListWebhookDeliveriesQuery(TypedDict):
     Those created before this time.
     """
 
-# Of schemas with the SHA-256 a4f7d67d704b5c620e85f03483c2f920260a4e3296fa72a17b5d80ecea345b33.
+# Of schemas with the SHA-256 8971e284e8bb863dadd9841980ba1bbb1f55160eccbf76f2481c737e108dd4eb.

@@ -1,20 +1,21 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { createKey } from '../../../../core/access/manage.js';
 import { SCOPES } from '../../../../core/access/credential.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { deleteGeneration } from '../../../../core/generation/end-generation.js';
 import { type Generation, THUMBNAIL_SIDES_PX, type ThumbnailSide } from '../../../../core/generation/generation.js';
-import { thumbnailSize, thumbnailsOf } from '../../../../core/generation/thumbnails.js';
+import { type OutputThumbnails, thumbnailSize, thumbnailsOf } from '../../../../core/generation/thumbnails.js';
 import type { Previews } from '../../../../core/ports/media.js';
 import { SharpPreviews } from '../../../../adapters/media/sharp-previews.js';
 import { until } from '../../../fixtures/clocks.js';
 import { image } from '../../../fixtures/images.js';
-import { newOwner } from '../../../fixtures/memory-stores.js';
+import { newOwner, type Owner } from '../../../fixtures/memory-stores.js';
 import { CannedProvider, oneProvider } from '../../../fixtures/scripted-provider.js';
 import { keptLog, type KeptLog } from '../../../harness/kept-log.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
-import { type RunningServer, serve } from '../host/rest-client.js';
+import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 
 // Goal: the signed address of a thumbnail gives a small picture to whoever has it until its day is over, and to nobody else, nor
 // once the output is gone; a picture is decoded once for each size, and one that cannot be decoded only once.
@@ -22,6 +23,11 @@ import { type RunningServer, serve } from '../host/rest-client.js';
 // decodings and of reads; the log of the server, searched for signatures.
 
 const DAY_MS = 86_400_000;
+
+interface Listed {
+  readonly media_id: string;
+  readonly thumbnails: readonly { readonly url: string; readonly width: number; readonly height: number }[];
+}
 
 describe('the signed address of a thumbnail', () => {
   let harness: ServiceHarness;
@@ -32,8 +38,9 @@ describe('the signed address of a thumbnail', () => {
   /** Replaces the previews for one test. */
   let thumbnail: Previews['thumbnail'];
 
-  const caller = (owner: { readonly accountId: string; readonly appId: string }) => ({
-    ...owner,
+  const caller = ({ accountId, appId }: Owner) => ({
+    accountId,
+    appId,
     credentialId: 'x',
     scopes: SCOPES,
   });
@@ -78,6 +85,8 @@ describe('the signed address of a thumbnail', () => {
     return (await read())!;
   }
 
+  const keyOf = ({ appId }: Pick<Owner, 'appId'>) =>
+    createKey(harness.context, { appId, name: 'Test', scopes: ['generations:read'] });
   const address = (sidePx: ThumbnailSide = 320, of = generation): string =>
     thumbnailsOf(harness.context, of, running.origin)[0]!.urls[sidePx];
   const changed = (change: (url: URL) => void): string => {
@@ -231,6 +240,29 @@ describe('the signed address of a thumbnail', () => {
     } finally {
       await other.server.close(100);
     }
+  });
+
+  it('is listed over REST with the size of the picture behind it, to its own App', async () => {
+    const { secret } = await keyOf(generation);
+    const path = `${running.origin}${BASE}/generations/${generation.generationId}/thumbnails`;
+    const listed = (bearer: string) => fetch(path, { headers: { Authorization: `Bearer ${bearer}` } });
+    const { data } = (await (await listed(secret)).json()) as {
+      readonly data: { readonly outputs: readonly Listed[] };
+    };
+    const [{ sizes, mediaId, expiresAt }] = thumbnailsOf(harness.context, generation, running.origin) as [
+      OutputThumbnails,
+    ];
+    const expires_at = new Date(expiresAt).toISOString();
+    const thumbnails = sizes.map(({ url, widthPx: width, heightPx: height }) => ({ url, width, height, expires_at }));
+    expect(data).to.deep.equal({ outputs: [{ media_id: mediaId, thumbnails }] });
+    for (const { url, width, height } of data.outputs[0]!.thumbnails) {
+      const shown = await sharp(Buffer.from(await (await fetch(url)).arrayBuffer())).metadata();
+      expect([shown.width, shown.height]).to.deep.equal([width, height]);
+    }
+    const other = await keyOf(await newOwner(harness.context, 'Other', 0));
+    expect(await (await listed(other.secret)).json()).to.have.property('code', 'TASK_NOT_FOUND');
+    await deleteGeneration(harness.context, caller(generation), generation.generationId);
+    expect(await (await listed(secret)).json()).to.have.property('code', 'GENERATION_JOB_NOT_FOUND');
   });
 
   it('is never in the log', async () => {

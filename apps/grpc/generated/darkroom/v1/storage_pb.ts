@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/storage.proto.
  */
 export const file_darkroom_v1_storage: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS9zdG9yYWdlLnByb3RvEgtkYXJrcm9vbS52MSI2ChBVbmNoYXJnZWRDb250ZW50EhMKC2dlbmVyYXRpb25zGAEgASgDEg0KBWJ5dGVzGAIgASgDInUKCkFwcFN0b3JhZ2USDgoGYXBwX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIPCgd1cGxvYWRzGAMgASgDEhoKEnVuZmluaXNoZWRfdXBsb2FkcxgEIAEoAxIUCgx1cGxvYWRfYnl0ZXMYBSABKAMicwoNU3RvcmFnZUxpbWl0cxIfChd1bmNoYXJnZWRfY29udGVudF9ieXRlcxgBIAEoAxIPCgd1cGxvYWRzGAIgASgDEhoKEnVuZmluaXNoZWRfdXBsb2FkcxgDIAEoAxIUCgx1cGxvYWRfYnl0ZXMYBCABKANiBnByb3RvMw");
+  fileDesc("ChlkYXJrcm9vbS92MS9zdG9yYWdlLnByb3RvEgtkYXJrcm9vbS52MSI2ChBVbmNoYXJnZWRDb250ZW50EhMKC2dlbmVyYXRpb25zGAEgASgDEg0KBWJ5dGVzGAIgASgDIjYKEFN0b3JlZFRodW1ibmFpbHMSEwoLZ2VuZXJhdGlvbnMYASABKAMSDQoFYnl0ZXMYAiABKAMidQoKQXBwU3RvcmFnZRIOCgZhcHBfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEg8KB3VwbG9hZHMYAyABKAMSGgoSdW5maW5pc2hlZF91cGxvYWRzGAQgASgDEhQKDHVwbG9hZF9ieXRlcxgFIAEoAyJzCg1TdG9yYWdlTGltaXRzEh8KF3VuY2hhcmdlZF9jb250ZW50X2J5dGVzGAEgASgDEg8KB3VwbG9hZHMYAiABKAMSGgoSdW5maW5pc2hlZF91cGxvYWRzGAMgASgDEhQKDHVwbG9hZF9ieXRlcxgEIAEoA2IGcHJvdG8z");
 
 /**
  * Generations that ended without charge and still have their prompts, parameters and references.
@@ -41,6 +41,34 @@ export type UnchargedContent = Message<"darkroom.v1.UnchargedContent"> & {
  */
 export const UnchargedContentSchema: GenMessage<UnchargedContent> = /*@__PURE__*/
   messageDesc(file_darkroom_v1_storage, 0);
+
+/**
+ * Thumbnails of outputs.
+ *
+ * @generated from message darkroom.v1.StoredThumbnails
+ */
+export type StoredThumbnails = Message<"darkroom.v1.StoredThumbnails"> & {
+  /**
+   * Number of generations that have some.
+   *
+   * @generated from field: int64 generations = 1;
+   */
+  generations: bigint;
+
+  /**
+   * Their bytes.
+   *
+   * @generated from field: int64 bytes = 2;
+   */
+  bytes: bigint;
+};
+
+/**
+ * Describes the message darkroom.v1.StoredThumbnails.
+ * Use `create(StoredThumbnailsSchema)` to create a new message.
+ */
+export const StoredThumbnailsSchema: GenMessage<StoredThumbnails> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_storage, 1);
 
 /**
  * The uploads of one App.
@@ -89,7 +117,7 @@ export type AppStorage = Message<"darkroom.v1.AppStorage"> & {
  * Use `create(AppStorageSchema)` to create a new message.
  */
 export const AppStorageSchema: GenMessage<AppStorage> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_storage, 1);
+  messageDesc(file_darkroom_v1_storage, 2);
 
 /**
  * Limits; beyond them requests are refused with QUEUE_FULL.
@@ -131,5 +159,5 @@ export type StorageLimits = Message<"darkroom.v1.StorageLimits"> & {
  * Use `create(StorageLimitsSchema)` to create a new message.
  */
 export const StorageLimitsSchema: GenMessage<StorageLimits> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_storage, 2);
+  messageDesc(file_darkroom_v1_storage, 3);
 
