@@ -26,6 +26,7 @@ export const SESSION_OPERATIONS: readonly ConsoleOperation<Money & Identity & Ma
         // The names of clients without a document are unverified.
         client_host: documentUrl(grant.clientId)?.host ?? null,
         audience: grant.audience,
+        scopes: grant.scopes,
         may: grant.scopes.map((scope) => PROGRAM_SCOPE_TEXTS[scope]),
         cap: grant.capCredits ?? null,
         used: usedOf(grant.grantId, grant.capCredits, 'life'),

@@ -31,6 +31,12 @@ export function sinceText(time: string, now: number): string {
   return ago < 0 ? `in ${text}` : `${text} ago`;
 }
 
+/** A UTC day as its distance from the present one; the date for one before yesterday. */
+export function dayAgoText(day: string, now: number): string {
+  const ago = Math.floor(now / DAY_MS) - Math.floor(Date.parse(day) / DAY_MS);
+  return ago <= 0 ? 'Today' : ago === 1 ? 'Yesterday' : dayText(day);
+}
+
 /** The length of a video, `0:06`. */
 export function lengthText(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1_000));
@@ -49,9 +55,17 @@ export function spanText(ms: number): string {
 export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'credits:read': 'See the balance, the ledger and the usage',
   'generations:read': 'See pictures and videos',
-  'generations:write': 'Make pictures and videos, which spends credits',
+  'generations:write': 'Create pictures and videos, which spends credits',
   'uploads:write': 'Upload files',
   'webhooks:manage': 'Manage webhooks',
+};
+/** In lists, where the sentences have no room. */
+export const SCOPE_NAMES: Readonly<Record<Scope, string>> = {
+  'credits:read': 'balance',
+  'generations:read': 'read',
+  'generations:write': 'create',
+  'uploads:write': 'upload',
+  'webhooks:manage': 'webhooks',
 };
 
 export const METHOD_TEXTS: Readonly<Record<SignInMethod, string>> = {

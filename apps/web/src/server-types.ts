@@ -58,6 +58,8 @@ export interface App {
 export interface Key {
   readonly id: string;
   readonly name: string;
+  /** The beginning and the end of the secret; null for a key of a release that kept neither. */
+  readonly hint: string | null;
   readonly app: App;
   readonly scopes: readonly Scope[];
   readonly monthly_cap: number | null;
@@ -86,7 +88,8 @@ export interface Connection {
   readonly client_name: string;
   readonly client_host: string | null;
   readonly audience: 'rest' | 'mcp';
-  /** What it may do, a sentence without a full stop for each scope, as on the page of consent. */
+  readonly scopes: readonly Scope[];
+  /** A sentence without a full stop for each scope, as on the page of consent. */
   readonly may: readonly string[];
   readonly cap: number | null;
   readonly used: number | null;

@@ -125,6 +125,11 @@ export function focusOn(id: string): void {
   requestAnimationFrame(() => document.getElementById(id)?.focus());
 }
 
+/** Moves the focus to the first field that has an error, once the page is drawn. */
+export function focusOnFaulty(form: HTMLElement | null): void {
+  requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
+}
+
 /** After a change: loads what has changed, reports it, and moves the focus to a heading. */
 export function afterChange(reload: () => Promise<void>, headingId: string): (sentence: string) => Promise<void> {
   return async (sentence) => {

@@ -1,11 +1,15 @@
 import { useId, useRef, useState } from 'preact/hooks';
-import { dateText, dayText, textOf } from '../format.js';
-import { ConfirmButton, SubmitButton } from '../parts/buttons.js';
-import { Card, Fault, Loaded, Row, Rows, type PageProps } from '../parts/parts.js';
+import { KeyRound } from 'lucide-preact';
+import { dateText, textOf } from '../format.js';
+import { Button, ConfirmButton } from '../parts/buttons.js';
+import { Field } from '../parts/fields.js';
+import { Icon } from '../parts/icon.js';
+import { Card, Fault, Loaded, type PageProps } from '../parts/parts.js';
+import { UsedOn } from '../parts/times.js';
 import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
 import { reloadOverview } from '../session.js';
 import { change, codeOf, Explained } from '../server.js';
-import { type Action, afterChange, useAction, useData } from '../use-data.js';
+import { type Action, afterChange, focusOnFaulty, useAction, useData } from '../use-data.js';
 
 interface Passkeys {
   readonly passkeys: readonly Passkey[];
@@ -20,20 +24,28 @@ export function PasskeyList({ overview }: PageProps) {
     <Card
       id="passkeys"
       title="Passkeys"
-      note="A passkey is kept by a device or a password manager. It signs you in without an e-mail address and a password."
+      note="In a device or a password manager. They sign you in without a password."
+      isFlush
     >
       <Loaded data={data} what="passkeys">
         {({ passkeys, can_be_used: canBeUsed }) => (
           <>
-            <Rows items={passkeys} empty="You have none.">
-              {(passkey) => <PasskeyRow key={passkey.id} shown={passkey} overview={overview} show={show} />}
-            </Rows>
-            <Adding
-              canBeUsed={canBeUsed}
-              hasSome={passkeys.length > 0}
-              overview={overview}
-              added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
-            />
+            {passkeys.length === 0 ? null : (
+              <ul class="list">
+                {passkeys.map((passkey) => (
+                  <PasskeyRow key={passkey.id} shown={passkey} overview={overview} show={show} />
+                ))}
+              </ul>
+            )}
+            <div class="body stack-s">
+              {passkeys.length === 0 ? <p class="small muted">No passkeys yet.</p> : null}
+              <Adding
+                canBeUsed={canBeUsed}
+                hasSome={passkeys.length > 0}
+                overview={overview}
+                added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
+              />
+            </div>
           </>
         )}
       </Loaded>
@@ -60,7 +72,7 @@ function Adding({ canBeUsed, hasSome, overview, added }: AddingProps) {
         label="Name of a new passkey"
         name=""
         placeholder="laptop"
-        doIt="Add a passkey"
+        doIt="Add passkey"
         submit={async (name) => added(await makePasskey(name))}
       />
     );
@@ -77,7 +89,7 @@ function whyNoneCanBeAdded(canBeUsed: boolean, { person, session }: Overview): s
   if (!canBeUsed && location.hostname === '127.0.0.1')
     return `Browsers keep passkeys for localhost, not for this address: open ${location.origin.replace('127.0.0.1', 'localhost')} and sign in there.`;
   if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
-  if (!canMakePasskeys()) return 'This browser cannot make passkeys.';
+  if (!canMakePasskeys()) return 'This browser can’t create passkeys.';
   // Their password alone must not lead to a passkey, and so to what operators can do.
   return person.is_operator && session.method !== 'passkey'
     ? 'As an operator you add a passkey after signing in with one.'
@@ -141,7 +153,7 @@ async function create({
   return made as PublicKeyCredential & { readonly response: AuthenticatorAttestationResponse };
 }
 
-const NOT_MADE = 'No passkey was made. Try again.';
+const NOT_MADE = 'No passkey was created. Try again.';
 
 function sentenceFor(error: unknown): string {
   return error instanceof DOMException && error.name === 'InvalidStateError'
@@ -172,29 +184,42 @@ interface NameFormProps {
 /** Asks for a name, and says why it was not taken. */
 function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps) {
   const form = useRef<HTMLFormElement>(null);
-  const { isBusy, fault, run } = useAction();
-  const send = (): Promise<boolean> =>
-    run(async () => {
+  const { isBusy, fault, setFault, run } = useAction();
+  const send = async (): Promise<void> => {
+    const worked = await run(async () => {
       await submit(textOf(new FormData(form.current ?? undefined), 'name').trim());
       form.current?.reset();
     });
+    if (!worked) focusOnFaulty(form.current);
+  };
   return (
     <form
-      class="name-form"
       ref={form}
+      class="stack-s"
+      onInput={() => setFault(undefined)}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
       }}
     >
-      <label>
-        {label}
-        <input type="text" name="name" defaultValue={name} placeholder={placeholder} required maxLength={100} />
-      </label>
-      <Fault text={fault} />
-      <SubmitButton kind="quiet" isBusy={isBusy}>
-        {doIt}
-      </SubmitButton>
+      <Field label={label} error={fault}>
+        {(control) => (
+          <div class="row">
+            <input
+              {...control}
+              class="input"
+              name="name"
+              defaultValue={name}
+              placeholder={placeholder}
+              required
+              maxLength={100}
+            />
+            <Button type="submit" isBusy={isBusy}>
+              {doIt}
+            </Button>
+          </div>
+        )}
+      </Field>
     </form>
   );
 }
@@ -215,39 +240,37 @@ function PasskeyRow({ shown, overview, show }: PasskeyRowProps) {
     setRenaming(false);
   };
   return (
-    <Row
-      title={shown.name}
-      actions={
-        <div class="row wrap">
-          <button
-            type="button"
-            class="button small"
-            aria-label={`Rename ${shown.name}`}
-            aria-expanded={isRenaming}
-            aria-controls={id}
-            onClick={() => setRenaming(!isRenaming)}
-          >
-            Rename
-          </button>
-          <RemoveButton
-            overview={overview}
-            what={shown.name}
-            question={`Remove ${shown.name}?`}
-            consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
-            action={() => change('/passkeys/remove', { id: shown.id })}
-            done={() => show('The passkey is removed.')}
-          />
-        </div>
-      }
-      facts={[
-        ['Added', dateText(shown.created_at)],
-        ['Last used', shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)],
-      ]}
-    >
-      <div id={id}>
+    <li>
+      <Icon of={KeyRound} />
+      <div class="grow">
+        <h3 class="named">{shown.name}</h3>
+        <small>
+          Added {dateText(shown.created_at)} · last used <UsedOn day={shown.last_used_on} />
+        </small>
+      </div>
+      <button
+        type="button"
+        class="button small"
+        aria-label={`Rename ${shown.name}`}
+        aria-expanded={isRenaming}
+        aria-controls={id}
+        onClick={() => setRenaming(!isRenaming)}
+      >
+        Rename
+      </button>
+      <RemoveButton
+        overview={overview}
+        what={shown.name}
+        question={`Remove ${shown.name}?`}
+        consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
+        doIt="Remove passkey"
+        action={() => change('/passkeys/remove', { id: shown.id })}
+        done={() => show('The passkey is removed.')}
+      />
+      <div id={id} class="whole" hidden={!isRenaming}>
         {isRenaming ? <NameForm label="New name" name={shown.name} doIt="Save" submit={rename} /> : null}
       </div>
-    </Row>
+    </li>
   );
 }
 
@@ -257,6 +280,7 @@ interface RemoveButtonProps {
   readonly what: string;
   readonly question: string;
   readonly consequence: string;
+  readonly doIt: string;
   readonly action: () => Promise<void>;
   readonly done: () => Promise<void>;
 }
@@ -268,13 +292,7 @@ interface RemoveButtonProps {
 export function RemoveButton({ overview, what, ...props }: RemoveButtonProps) {
   if (!overview.session.is_recent) return null;
   return (
-    <ConfirmButton
-      {...props}
-      label="Remove"
-      fullLabel={`Remove ${what}`}
-      doIt="Remove it"
-      note={(failed) => noteOf(failed, overview)}
-    />
+    <ConfirmButton {...props} label="Remove" fullLabel={`Remove ${what}`} note={(failed) => noteOf(failed, overview)} />
   );
 }
 

@@ -27,6 +27,8 @@ import { PlaceLink } from '../parts/parts.js';
 import { hrefOf, type PageName, PAGES, place } from '../places.js';
 import { overview } from '../session.js';
 import { openPalette } from './palette-state.js';
+import { COMMAND } from './shortcuts.js';
+import { signOut } from './sign-out.js';
 
 const ICONS: Readonly<Record<PageName, LucideIcon>> = {
   'overview': House,
@@ -59,10 +61,6 @@ const OPERATOR = [
 export function iconOf(page: PageName): LucideIcon {
   return ICONS[page];
 }
-
-const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
-/** The key that shortcuts are pressed with. */
-export const COMMAND = isApple ? '⌘' : 'Ctrl';
 
 /** The sidebar and the bar at the bottom, around a page. */
 export function Frame({ children }: { readonly children: ComponentChildren }) {
@@ -164,14 +162,6 @@ function Links({ pages, labelledBy, children }: LinksProps) {
 
 /** The account and the person, with what concerns both. */
 function Me({ name, email }: { readonly name: string; readonly email: string }) {
-  const signOut = (): void => {
-    // A form of HTML, since the answer is another page.
-    const form = document.createElement('form');
-    form.method = 'post';
-    form.action = '/sign-out';
-    document.body.append(form);
-    form.submit();
-  };
   return (
     <MenuButton
       label={`${name}, ${email}: account menu`}

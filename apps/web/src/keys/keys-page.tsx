@@ -1,278 +1,293 @@
-import { announce } from '../parts/toasts.js';
-import { dateText, dayText, numberText, SCOPE_TEXTS, textOf } from '../format.js';
-import { ConfirmButton, Copyable, ShownOnce, SubmitButton } from '../parts/buttons.js';
-import { Card, Loaded, Page, type PageProps, Row, Rows } from '../parts/parts.js';
-import type { App, Key, NewKey, Overview, Scope } from '../server-types.js';
+import { useState } from 'preact/hooks';
+import { Ban, Copy, Ellipsis, Images, KeyRound, Plus } from 'lucide-preact';
+import { dateText, numberText, SCOPE_TEXTS } from '../format.js';
+import { Button, ConfirmDialog, MoreButton, useCopy } from '../parts/buttons.js';
+import { SearchField, SelectFilter } from '../parts/fields.js';
+import { Icon } from '../parts/icon.js';
+import { MenuButton } from '../parts/overlays.js';
+import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps } from '../parts/parts.js';
+import { ScopeTags } from '../parts/scope-tags.js';
+import { Expiry, UsedOn } from '../parts/times.js';
+import { changeQuery, goTo, hrefOf, place } from '../places.js';
+import type { Key } from '../server-types.js';
 import { change } from '../server.js';
-import { afterChange, type Data, useAction, useData, useShownOnce, focusOn } from '../use-data.js';
+import { reloadOverview } from '../session.js';
+import { afterChange, type Data, focusOn, useData, useShownOnce } from '../use-data.js';
+import { FirstRequest, type MadeKey, type NamedApps, NewKeyForm, NewSecret } from './new-key.js';
 
-interface KeyListProps {
-  readonly keys: Data<{ readonly keys: readonly Key[]; readonly total: number }>;
-  readonly currency: string;
+interface KeyList {
+  readonly keys: readonly Key[];
+  /** There may be more than are shown. */
+  readonly total: number;
 }
 
-/** The keys of the account, those that work first. */
-export function KeyList({ keys, currency }: KeyListProps) {
-  const said = afterChange(keys.reload, 'keys');
+/** The keys of the account, and a first request with one. `new` in the address opens the form. */
+export function KeysPage({ overview }: PageProps) {
+  const keys = useData<KeyList>('/keys');
+  const apps = useData<NamedApps>('/apps');
+  const [made, setMade, forget] = useShownOnce<MadeKey>('keys');
+  const isCreating = made === undefined && place.value.query['new'] !== undefined;
+  const close = (): void => {
+    changeQuery({ new: undefined });
+    focusOn('create-key');
+  };
+  const show = (key: MadeKey): void => {
+    changeQuery({ new: undefined });
+    setMade(key);
+    focusOn('new-key');
+    void keys.reload();
+  };
+  const open = (): void => {
+    setMade(undefined);
+    changeQuery({ new: '1' });
+  };
+  const used = async (): Promise<void> => void (await Promise.all([keys.reload(), reloadOverview()]));
   return (
-    <Card id="keys" title="API keys" note="Of everybody in the account.">
-      <Loaded data={keys} what="keys">
-        {({ keys: shown, total }) => (
-          <>
-            <Rows items={shown} empty="There are no keys yet. Name one above, and make it.">
-              {(key) => <KeyRow key={key.id} shown={key} currency={currency} said={said} />}
-            </Rows>
-            {total > shown.length ? (
-              <p class="small muted">{`${numberText(shown.length)} of ${numberText(total)} keys are shown.`}</p>
-            ) : null}
-          </>
-        )}
-      </Loaded>
-    </Card>
-  );
-}
-
-interface KeyRowProps {
-  readonly shown: Key;
-  readonly currency: string;
-  readonly said: (sentence: string) => Promise<void>;
-}
-
-function KeyRow({ shown: key, currency, said }: KeyRowProps) {
-  const { monthly_cap: cap, expires_at: expiresAt } = key;
-  const used = cap === null ? undefined : `${numberText(key.used_this_month ?? 0)} of ${numberText(cap)} ${currency}`;
-  return (
-    <Row
-      title={key.name}
-      badge={stateOf(key)}
-      isOver={key.is_over}
+    <Page
+      title="API keys"
       actions={
-        key.is_over ? null : (
-          <ConfirmButton
-            label="Revoke"
-            fullLabel={`Revoke the key ${key.name}`}
-            question={`Revoke the key “${key.name}”?`}
-            consequence="Programs that use it are refused within seconds. This cannot be undone."
-            doIt="Revoke the key"
-            action={() => change(`/keys/${key.id}/revoke`)}
-            done={() => said(`The key ${key.name} is revoked.`)}
-          />
+        isCreating ? null : (
+          <Button id="create-key" kind="primary" icon={Plus} onClick={open}>
+            Create key
+          </Button>
         )
       }
-      facts={[
-        ['App', key.app.name ?? key.app.id],
-        ['Made', dateText(key.created_at)],
-        ['Last used', key.last_used_on === null ? 'never' : dayText(key.last_used_on)],
-        ['Expires', key.is_over ? undefined : expiresAt === null ? 'never' : dateText(expiresAt)],
-        ['This month', used],
-        ['May', scopesText(key.scopes)],
-      ]}
-    />
-  );
-}
-
-function scopesText(scopes: readonly Scope[]): string {
-  if (scopes.length === Object.keys(SCOPE_TEXTS).length) return 'everything';
-  return listText(scopes.map((scope) => SCOPE_TEXTS[scope]));
-}
-
-/** Sentences without a full stop as one text. */
-export function listText(sentences: readonly string[]): string {
-  return sentences.map((sentence) => sentence.replace(/^./, (first) => first.toLowerCase())).join('; ');
-}
-
-function stateOf({ revoked_at: revokedAt, expires_at: expiresAt, is_over: isOver }: Key): string | undefined {
-  if (revokedAt !== null) return `revoked ${dateText(revokedAt)}`;
-  return isOver && expiresAt !== null ? `expired ${dateText(expiresAt)}` : undefined;
-}
-
-/** A key with the secret that its maker sees. */
-interface MadeKey {
-  readonly name: string;
-  readonly secret: string;
-}
-
-interface NewKeyFormProps {
-  readonly overview: Overview;
-  readonly apps: Data<{ readonly apps: readonly App[] }>;
-  readonly onMade: (key: MadeKey) => void;
-}
-
-function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
-  const { isBusy, fault, run } = useAction();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    void run(async () => {
-      const asked = askedKey(form);
-      const { secret } = await change<{ readonly secret: string }>('/keys', asked);
-      onMade({ name: asked.name, secret });
-    });
-  };
-  return (
-    <form onSubmit={submit} autocomplete="off">
-      <label>
-        Name
-        <input
-          name="name"
-          required
-          maxLength={100}
-          placeholder="laptop"
-          aria-invalid={fault === undefined ? undefined : true}
-          aria-describedby={fault === undefined ? undefined : 'new-key-fault'}
-        />
-      </label>
-      <details>
-        <summary>What it may do, and for how long</summary>
-        <fieldset>
-          <legend>It may</legend>
-          {overview.scopes.map((scope) => (
-            <label key={scope}>
-              <input
-                type="checkbox"
-                name="scope"
-                value={scope}
-                defaultChecked={overview.default_scopes.includes(scope)}
-              />
-              {SCOPE_TEXTS[scope]}
-            </label>
-          ))}
-        </fieldset>
-        <div class="fields">
-          <label>
-            Last day
-            <input type="date" name="expiry" min={tomorrow()} aria-describedby="expiry-note" />
-            <small id="expiry-note">Empty: until it is revoked.</small>
-          </label>
-          <label>
-            Spend at most in a month
-            <input inputMode="numeric" pattern="[0-9]*" maxLength={15} name="cap" aria-describedby="cap-note" />
-            <small id="cap-note">{`In ${overview.account.currency}, months in UTC. Empty: no limit.`}</small>
-          </label>
-        </div>
-        <AppChoice apps={apps} />
-      </details>
-      {fault === undefined ? null : (
-        <p id="new-key-fault" class="attention bad" role="alert">
-          {fault}
-        </p>
-      )}
-      <SubmitButton isBusy={isBusy}>Make key</SubmitButton>
-    </form>
-  );
-}
-
-/** An account with one App has nothing to choose. */
-function AppChoice({ apps: { value } }: Pick<NewKeyFormProps, 'apps'>) {
-  const apps = value?.apps ?? [];
-  if (apps.length < 2) return null;
-  return (
-    <label>
-      App
-      <select name="app" aria-describedby="app-note">
-        {apps.map(({ id, name }, index) => (
-          <option key={id} value={id}>
-            {index === 0 ? `${name ?? id} (default)` : (name ?? id)}
-          </option>
-        ))}
-      </select>
-      <small id="app-note">A key sees only what its App has made.</small>
-    </label>
-  );
-}
-
-function askedKey(form: FormData): NewKey {
-  const text = (name: string): string => textOf(form, name).trim();
-  const [expiry, cap, app] = [text('expiry'), text('cap'), text('app')];
-  return {
-    name: text('name'),
-    scopes: form.getAll('scope') as Scope[],
-    ...(expiry === '' ? {} : { expires_at: endOfDay(expiry) }),
-    ...(cap === '' ? {} : { monthly_cap: Number(cap) }),
-    ...(app === '' ? {} : { app_id: app }),
-  };
-}
-
-/** The end of a day, `YYYY-MM-DD`, where the reader is. */
-function endOfDay(day: string): string {
-  return new Date(`${day}T23:59:59`).toISOString();
-}
-
-function tomorrow(): string {
-  const day = new Date(Date.now() + 86_400_000);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
-}
-
-interface NewKeyCardProps {
-  readonly overview: Overview;
-  readonly apps: Data<{ readonly apps: readonly App[] }>;
-  readonly keysChanged: () => Promise<void>;
-}
-
-/** Makes a key, and shows its secret until the person has it. */
-export function NewKeyCard({ overview, apps, keysChanged }: NewKeyCardProps) {
-  const [made, setMade, close] = useShownOnce<MadeKey>('new-key');
-  const show = (key: MadeKey): void => {
-    setMade(key);
-    announce('The key was made. Copy its secret now.');
-    focusOn('new-key');
-    void keysChanged();
-  };
-  return (
-    <Card
-      id="new-key"
-      title={made ? `Your new key “${made.name}”` : 'New API key'}
-      note={made ? undefined : 'Give it a name that tells you later where it is used. The rest is optional.'}
     >
-      {made ? (
-        <ShownOnce secret={made.secret} onDone={close}>
-          <strong>Copy the secret now. It is shown this once</strong>, and nobody can find it out later. Whoever has it
-          can use the key.
-        </ShownOnce>
-      ) : (
-        <NewKeyForm overview={overview} apps={apps} onMade={show} />
-      )}
-    </Card>
-  );
-}
-
-/** Keys, and how to begin with one. */
-export function KeysPage({ overview }: PageProps) {
-  const keys = useData<{ readonly keys: readonly Key[]; readonly total: number }>('/keys');
-  const apps = useData<{ readonly apps: readonly App[] }>('/apps');
-  return (
-    <Page title="API keys">
       <div class="stack">
-        <NewKeyCard overview={overview} apps={apps} keysChanged={keys.reload} />
-        <KeyList keys={keys} currency={overview.account.currency} />
-        {overview.first_request === null ? null : (
-          <FirstRequest baseUrl={overview.base_url} body={overview.first_request} />
-        )}
+        <div class="page-head">
+          <p>
+            A key lets a program create generations and spend the credits of this account. Everybody in the account sees
+            all keys. A revoked key stops working within 5 seconds.
+          </p>
+        </div>
+        {isCreating ? <NewKeyForm overview={overview} apps={apps} onMade={show} close={close} /> : null}
+        {made === undefined ? null : <NewSecret overview={overview} made={made} used={used} close={forget} />}
+        <Keys keys={keys} create={open} />
+        {made === undefined ? <FirstRequest overview={overview} /> : null}
       </div>
     </Page>
   );
 }
 
-/** A request that works once the key is put into it. */
-function FirstRequest({ baseUrl, body }: { readonly baseUrl: string; readonly body: object }) {
-  const request = [
-    `curl ${baseUrl}/api/v1/developer/generations \\`,
-    '  -H "Authorization: Bearer $DARKROOM_API_KEY" \\',
-    '  -H "Idempotency-Key: $(date +%s)" \\',
-    '  -H "Content-Type: application/json" \\',
-    `  -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`,
-  ].join('\n');
+/** The list is searched in the page, since the server sends it as a whole. */
+function Keys({ keys, create }: { readonly keys: Data<KeyList>; readonly create: () => void }) {
+  const [revoked, setRevoked] = useState<Key>();
+  const said = afterChange(keys.reload, 'keys');
+  const all = keys.value?.keys ?? [];
+  const total = keys.value?.total ?? 0;
+  const active = all.filter(({ is_over: isOver }) => !isOver).length;
   return (
     <Card
-      id="first-request"
-      title="A first request"
-      note="Put the secret of a key into DARKROOM_API_KEY. The answer has an id to ask for the picture with."
+      id="keys"
+      title="Keys"
+      isFlush
+      note={all.length === 0 ? undefined : <span class="faint num">{`${numberText(active)} active`}</span>}
+      actions={all.length === 0 ? undefined : <Filters all={all} active={active} />}
     >
-      <Copyable text={request} what="the request" />
-      <p>
-        <a href="/docs">All requests are in the API reference</a>
-      </p>
+      <Loaded data={keys} what="keys" skeleton={<Skeleton />}>
+        {({ keys: loaded }) => <KeyTable all={loaded} revoke={setRevoked} create={create} />}
+      </Loaded>
+      {total > all.length ? (
+        <p class="note-row">{`${numberText(all.length)} of ${numberText(total)} keys are shown, active ones first.`}</p>
+      ) : null}
+      <ConfirmDialog
+        isOpen={revoked !== undefined}
+        close={() => setRevoked(undefined)}
+        question={`Revoke the key “${revoked?.name}”?`}
+        consequence="Programs that use it are refused within 5 seconds. This can’t be undone."
+        doIt="Revoke key"
+        busyText="Revoking…"
+        action={() => change(`/keys/${revoked?.id}/revoke`)}
+        done={() => said(`The key ${revoked?.name} is revoked.`)}
+      />
     </Card>
+  );
+}
+
+const MANY = 8;
+
+function Filters({ all, active }: { readonly all: readonly Key[]; readonly active: number }) {
+  const { q = '', app, ended } = place.value.query;
+  const apps = new Map(all.map((key) => [key.app.id, key.app.name ?? key.app.id]));
+  const endedCount = all.length - active;
+  return (
+    <>
+      {all.length > MANY || q !== '' ? (
+        <SearchField
+          label="Find a key"
+          placeholder="Name, id or svc_live_…"
+          value={q}
+          changed={(text) => changeQuery({ q: hintOf(text) })}
+        />
+      ) : null}
+      {apps.size > 1 ? (
+        <SelectFilter
+          label="App"
+          value={app}
+          among={[...apps.keys()]}
+          text={(id) => apps.get(id) ?? id}
+          none="All"
+          changed={(id) => changeQuery({ app: id })}
+        />
+      ) : null}
+      {endedCount === 0 ? null : (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={ended !== undefined}
+            onChange={({ currentTarget }) => changeQuery({ ended: currentTarget.checked ? '1' : undefined })}
+          />
+          {`Show ended keys (${numberText(endedCount)})`}
+        </label>
+      )}
+    </>
+  );
+}
+
+/** A secret that somebody looks up, such as a leaked one, as the list shows it: it must not be in the address. */
+function hintOf(text: string): string {
+  return /^svc_live_\w{20,}$/.test(text) ? `${text.slice(0, 12)}…${text.slice(-4)}` : text;
+}
+
+/** The rows that are drawn at once. */
+const STEP = 100;
+
+interface KeyTableProps {
+  readonly all: readonly Key[];
+  readonly revoke: (key: Key) => void;
+  readonly create: () => void;
+}
+
+function KeyTable({ all, revoke, create }: KeyTableProps) {
+  const [count, setCount] = useState(STEP);
+  const { q, app, ended } = place.value.query;
+  const matching = all.filter((key) => matches(key, q) && (app === undefined || key.app.id === app));
+  const shown = matching.filter(({ is_over: isOver }) => ended !== undefined || !isOver);
+  if (all.length === 0)
+    return (
+      <Empty icon={KeyRound} title="No API keys yet" text="A program needs a key to call the API.">
+        <Button kind="primary" icon={Plus} onClick={create}>
+          Create key
+        </Button>
+      </Empty>
+    );
+  if (shown.length === 0) return <NoneShown ended={matching.length} />;
+  return (
+    <div class="stacking">
+      <table class="table" aria-labelledby="keys">
+        <thead>
+          <tr>
+            {['Name', 'Key', 'App', 'Scopes', 'Last used', 'This month', 'Expires'].map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.slice(0, count).map((key) => (
+            <KeyRow key={key.id} shown={key} revoke={() => revoke(key)} />
+          ))}
+        </tbody>
+      </table>
+      <MoreButton
+        what="keys"
+        pages={{
+          more: shown.length > count ? async () => setCount(count + STEP) : undefined,
+          isReading: false,
+        }}
+      />
+    </div>
+  );
+}
+
+/** Nothing to show, although there are keys. */
+function NoneShown({ ended }: { readonly ended: number }) {
+  const { q, app } = place.value.query;
+  const isFiltered = q !== undefined || app !== undefined;
+  const text = ended === 0 ? undefined : `${ended === 1 ? 'One key has' : `${numberText(ended)} keys have`} ended.`;
+  return (
+    <Empty icon={KeyRound} title={isFiltered ? 'No active key matches' : 'No active keys'} text={text}>
+      {ended === 0 ? null : <Button onClick={() => changeQuery({ ended: '1' })}>Show ended keys</Button>}
+      {isFiltered ? <Button onClick={() => changeQuery({ q: undefined, app: undefined })}>Clear filters</Button> : null}
+    </Empty>
+  );
+}
+
+/** By every word, whatever its case, in what names the key. */
+function matches({ id, name, hint, app }: Key, text = ''): boolean {
+  const names = [id, name, hint ?? '', app.name ?? ''].join(' ').toLowerCase();
+  return text
+    .toLowerCase()
+    .split(' ')
+    .every((word) => names.includes(word));
+}
+
+function KeyRow({ shown: key, revoke }: { readonly shown: Key; readonly revoke: () => void }) {
+  const { id, name, hint, is_over: isOver } = key;
+  const [, copy] = useCopy(id, 'the id');
+  return (
+    <tr class={isOver ? 'over' : undefined}>
+      <th scope="row">
+        <span class="named">{name}</span>
+        <small>{`Created ${dateText(key.created_at)}`}</small>
+      </th>
+      <td data-name="Key">{hint === null ? <Unknown /> : <code class="nowrap">{hint}</code>}</td>
+      <td data-name="App">{key.app.name ?? key.app.id}</td>
+      <td data-name="Scopes">
+        <ScopeTags scopes={key.scopes} textOf={(scope) => SCOPE_TEXTS[scope]} />
+      </td>
+      <td data-name="Last used">
+        <UsedOn day={key.last_used_on} />
+      </td>
+      <td data-name="This month">
+        <Limit used={key.used_this_month} max={key.monthly_cap} />
+      </td>
+      <td data-name="Expires">{isOver ? <Ended of={key} /> : <Expiry at={key.expires_at} />}</td>
+      <td class="row-menu">
+        <MenuButton
+          label={`Actions for ${name}`}
+          class="button quiet small square"
+          button={<Icon of={Ellipsis} size={14} />}
+          items={[
+            { text: 'Copy id', icon: Copy, act: () => void copy() },
+            {
+              text: 'Show its generations',
+              icon: Images,
+              act: () => goTo(hrefOf('generations', { query: { key: id } })),
+            },
+            ...(isOver ? [] : [{ text: 'Revoke…', icon: Ban, act: revoke, isDangerous: true }]),
+          ]}
+        />
+      </td>
+    </tr>
+  );
+}
+
+/** Keys of earlier releases kept nothing of their secret. */
+function Unknown() {
+  return (
+    <span class="faint" title="Created by a release that kept nothing of the secret">
+      –<span class="visually-hidden">Unknown</span>
+    </span>
+  );
+}
+
+function Ended({ of: { revoked_at: revokedAt, expires_at: expiresAt } }: { readonly of: Key }) {
+  const at = revokedAt ?? expiresAt;
+  return <Badge>{`${revokedAt === null ? 'Expired' : 'Revoked'}${at === null ? '' : ` ${dateText(at)}`}`}</Badge>;
+}
+
+/** As high as a few rows. */
+function Skeleton() {
+  return (
+    <div class="body stack" aria-hidden="true">
+      {[0, 1, 2].map((row) => (
+        <div key={row} class="skeleton row-line" />
+      ))}
+    </div>
   );
 }

@@ -10,6 +10,7 @@ import { say } from './toasts.js';
 type Kind = 'primary' | 'quiet' | 'danger' | 'destructive';
 
 export interface ButtonProps {
+  readonly id?: string;
   readonly kind?: Kind | undefined;
   readonly isSmall?: boolean;
   readonly icon?: LucideIcon;
@@ -34,6 +35,7 @@ export function Button(props: ButtonProps) {
   const names = ['button', kind, isSmall ? 'small' : undefined, isSquare ? 'square' : undefined, props.class];
   return (
     <button
+      id={props.id}
       type={props.type === 'submit' && !isBusy ? 'submit' : 'button'}
       form={props.form}
       class={names.filter(Boolean).join(' ')}
@@ -261,20 +263,25 @@ export function shortId(id: string): string {
 interface ShownOnceProps {
   readonly secret: string;
   readonly onDone: () => void;
+  /** Other buttons, beside the one that ends it. */
+  readonly actions?: ComponentChildren;
   /** Says that it is shown once, and what it is for. */
   readonly children: ComponentChildren;
 }
 
 /** A secret, to be copied before it is gone. */
-export function ShownOnce({ secret, onDone, children }: ShownOnceProps) {
+export function ShownOnce({ secret, onDone, actions, children }: ShownOnceProps) {
   return (
     <div class="attention once">
       <div class="stack-s">
         <p>{children}</p>
         <Copyable text={secret} what="the secret" isWrapped />
-        <Button isSmall onClick={onDone}>
-          I have copied it
-        </Button>
+        <div class="row wrap">
+          <Button isSmall onClick={onDone}>
+            I have copied it
+          </Button>
+          {actions}
+        </div>
       </div>
     </div>
   );

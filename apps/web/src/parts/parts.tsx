@@ -302,6 +302,18 @@ export function Meter({ value, max, label }: { readonly value: number; readonly 
   );
 }
 
+/** The part of a limit that is used; says so where there is no limit. */
+export function Limit({ used, max }: { readonly used: number | null; readonly max: number | null }) {
+  if (max === null) return <span class="faint">No limit</span>;
+  const spent = used ?? 0;
+  return (
+    <div class="limit">
+      <span class="num">{numberText(spent)}</span> <span class="faint num">{`of ${numberText(max)}`}</span>
+      <Meter value={spent} max={max} label={`${numberText(spent)} of ${creditsText(max)} spent`} />
+    </div>
+  );
+}
+
 const MINUTE_MS = 60_000;
 
 /** A time as its distance from now; the exact one is its title. */
