@@ -43,32 +43,48 @@ const PAGES: readonly Shown[] = [
       await visitor.page.getByRole('button', { name: 'Allow' }).waitFor();
     },
   },
-  section('API and MCP', '/console/keys', 'an old key'),
+  section('API keys', '/console/keys', 'laptop'),
+  section('API keys with those that ended', '/console/keys?ended=1', 'an old key'),
+  section('API keys that no filter lets through', '/console/keys?q=none', 'No active key matches'),
+  section('the form of a key', '/console/keys?new=1', 'Scopes, limit and expiry'),
+  section('Connections', '/console/connections', 'a program'),
+  section('Connections with settings of a client', '/console/connections?client=cursor', '.cursor/mcp.json'),
+  section('Account', '/console/account', 'This browser'),
   ...CONSOLE_STATES,
-  section('Sign-in', '/console/account', 'this browser'),
   {
     name: 'a new key',
     open: async (visitor, pages) => {
-      await pages.openSignedIn(visitor, '/console/keys');
-      await visitor.page.getByText('What it may do, and for how long').click();
+      await pages.openSignedIn(visitor, '/console/keys?new=1');
       await visitor.page.getByLabel('Name', { exact: true }).fill('new');
-      await visitor.page.getByRole('button', { name: 'Make key' }).click();
-      await visitor.page.locator('.secret').waitFor();
+      await visitor.page.getByRole('button', { name: 'Create key' }).click();
+      await visitor.page.locator('.once').waitFor();
     },
   },
   {
-    name: 'the form of a key with its details',
+    name: 'a key that is refused',
+    open: async (visitor, pages) => {
+      await pages.openSignedIn(visitor, '/console/keys?new=1');
+      await visitor.page.getByLabel('Name', { exact: true }).fill('   ');
+      await visitor.page.getByLabel('Expires').selectOption('On a date…');
+      await visitor.page.getByLabel('Last day').fill('2099-12-31');
+      await visitor.page.getByRole('button', { name: 'Create key' }).click();
+      await visitor.page.getByText('A name must have').waitFor();
+    },
+  },
+  {
+    name: 'the menu of a key',
     open: async (visitor, pages) => {
       await pages.openSignedIn(visitor, '/console/keys');
-      await visitor.page.getByText('What it may do, and for how long').click();
-      await visitor.page.getByLabel('Last day').waitFor();
+      await visitor.page.getByRole('button', { name: 'Actions for laptop' }).click();
+      await visitor.page.getByRole('menuitem', { name: 'Revoke…' }).waitFor();
     },
   },
   {
     name: 'a question before something is done',
     open: async (visitor, pages) => {
       await pages.openSignedIn(visitor, '/console/keys');
-      await visitor.page.getByRole('button', { name: 'Revoke the key laptop' }).click();
+      await visitor.page.getByRole('button', { name: 'Actions for laptop' }).click();
+      await visitor.page.getByRole('menuitem', { name: 'Revoke…' }).click();
       await visitor.page.getByRole('dialog').waitFor();
     },
   },

@@ -86,6 +86,8 @@ const openWebhook = async (visitor: Visitor, pages: PageHarness): Promise<void> 
 
 /** The sections of an account's page, in each of their states. */
 export const CONSOLE_STATES: readonly Shown[] = [
+  as('a new account', 'API keys', '/console/keys', 'No API keys yet'),
+  as('a new account', 'connections', '/console/connections', 'No connections yet'),
   section('Playground', '/console/playground', 'at most'),
   {
     name: 'the playground with faults, a file and code',

@@ -21,7 +21,7 @@ describe('pages under localhost of a service that is public under a number', () 
     await DeviceAuthenticator.of(page);
     await harness().signInByForm(visitor, SIGN_IN);
     await page.getByLabel('Name of a new passkey').fill('laptop');
-    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('button', { name: 'Add passkey' }).click();
     await page.getByRole('heading', { name: 'laptop', exact: true }).waitFor();
     await visitor.context.clearCookies();
     await page.goto(`/sign-in?return=${encodeURIComponent(SIGN_IN)}`);

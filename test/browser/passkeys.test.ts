@@ -34,7 +34,7 @@ describe('passkeys in a browser', () => {
   const signInButton = () => page.getByRole('button', { name: 'Sign in with a passkey' });
   const add = async (name: string): Promise<void> => {
     await page.getByLabel('Name of a new passkey').fill(name);
-    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('button', { name: 'Add passkey' }).click();
   };
   /** Added on the account page; then the person is signed out, at the sign-in page. */
   const signedOutWithPasskey = async (): Promise<DeviceAuthenticator> => {
@@ -51,7 +51,7 @@ describe('passkeys in a browser', () => {
     await signedOutWithPasskey();
     await signInButton().click();
     await page.waitForURL((url) => url.pathname === ACCOUNT);
-    await rowOf('this browser').getByText('with a passkey').waitFor();
+    await rowOf('This browser').getByText('with a passkey').waitFor();
   });
 
   it('shows that none was used when the person is not verified, and offers another try', async () => {
@@ -79,7 +79,8 @@ describe('passkeys in a browser', () => {
     await add('laptop');
     await page.getByRole('status').filter({ hasText: 'laptop' }).waitFor();
     await add('again');
-    await page.getByRole('alert').filter({ hasText: 'already' }).waitFor();
+    await page.getByText('This device has a passkey for your account already.').waitFor();
+    await focusOn(page, 'Name of a new passkey');
     await rowOf('laptop')
       .getByRole('button', { name: /^Rename/ })
       .click();
@@ -92,7 +93,7 @@ describe('passkeys in a browser', () => {
       .getByRole('dialog')
       .getByRole('button', { name: /^Remove/ })
       .click();
-    await page.getByText('You have none.').waitFor();
+    await page.getByText('No passkeys yet.').waitFor();
   });
 
   it('asks for another sign-in before one is removed, also in a page that was left open, and comes back', async () => {
@@ -105,7 +106,7 @@ describe('passkeys in a browser', () => {
     clock.advance(16 * 60_000);
     await removal.click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Remove it' }).click();
+    await dialog.getByRole('button', { name: 'Remove passkey' }).click();
     await dialog.getByRole('alert').filter({ hasText: 'To remove it, sign in again' }).waitFor();
     await page.reload();
     await page.getByText('To add or remove one, sign in again').waitFor();
@@ -114,8 +115,8 @@ describe('passkeys in a browser', () => {
     await signInButton().click();
     await page.waitForURL((url) => url.pathname === ACCOUNT);
     await removal.click();
-    await dialog.getByRole('button', { name: 'Remove it' }).click();
-    await page.getByText('You have none.').waitFor();
+    await dialog.getByRole('button', { name: 'Remove passkey' }).click();
+    await page.getByText('No passkeys yet.').waitFor();
   });
 
   it('offers none where the browser has none', async () => {
@@ -125,7 +126,7 @@ describe('passkeys in a browser', () => {
     await page.waitForLoadState('networkidle');
     expect(await signInButton().isVisible()).to.equal(false);
     await harness().openSignedIn(visitor, ACCOUNT);
-    await page.getByText('This browser cannot make').waitFor();
+    await page.getByText('This browser can’t create').waitFor();
     expect(await page.getByLabel('Name of a new passkey').count()).to.equal(0);
   });
 });

@@ -7,7 +7,7 @@ import { OverviewPage } from './overview/overview-page.js';
 import { lazy } from './frame/lazy.js';
 import { Empty, Loaded, Page, type PageProps, PlaceLink } from './parts/parts.js';
 import { Toasts } from './parts/toasts.js';
-import { hasMoved, type PageName, place, titleOf } from './places.js';
+import { focusOnTitle, type PageName, place, titleOf } from './places.js';
 import { followOverview, overview, overviewFault, reloadOverview } from './session.js';
 
 const OPERATOR = lazy(async () => (await import('./operator/operator-area.js')).OperatorArea, 'Operator');
@@ -40,9 +40,7 @@ export function Console() {
   useEffect(() => {
     document.title = `${title} · Darkroom`;
   }, [title]);
-  useEffect(() => {
-    if (hasMoved.value) document.getElementById('page-title')?.focus({ preventScroll: true });
-  }, [shown]);
+  useEffect(focusOnTitle, [shown]);
   const Shown = at.page === undefined ? NotFound : SHOWN[at.page];
   const data = { value: overview.value, fault: overviewFault.value, reload: reloadOverview };
   return (

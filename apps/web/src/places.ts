@@ -64,8 +64,14 @@ const address = signal(currentAddress());
 /** The place that the address names. */
 export const place = computed(() => placeOf(address.value));
 
-/** Whether the person moved to the page within the console; its content then receives the focus. */
-export const hasMoved = signal(false);
+/** Whether the person moved to the page within the console. */
+let hasMoved = false;
+
+/** A page that the person moved to receives the focus, unless something in it has taken that. */
+export function focusOnTitle(): void {
+  if (!hasMoved || document.getElementById('content')?.contains(document.activeElement) === true) return;
+  document.getElementById('page-title')?.focus({ preventScroll: true });
+}
 
 export interface Going {
   /** Whether the page stays where it is scrolled to; it begins at its top where absent. */
@@ -93,7 +99,7 @@ export function changeQuery(query: Within['query'] = {}): void {
 window.addEventListener('popstate', show);
 
 function show(): void {
-  hasMoved.value = true;
+  hasMoved = true;
   address.value = currentAddress();
 }
 

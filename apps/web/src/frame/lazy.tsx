@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useState, useEffect } from 'preact/hooks';
 import { Fault, Page } from '../parts/parts.js';
+import { focusOnTitle } from '../places.js';
 
 /** A component in a file of its own, which is loaded the first time that it is shown. */
 export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, title: string): ComponentType<P> {
@@ -18,6 +19,9 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, ti
         () => setLost(true),
       );
     }, []);
+    useEffect(() => {
+      if (Shown !== undefined) focusOnTitle();
+    }, [Shown]);
     if (Shown !== undefined) return <Shown {...props} />;
     return (
       <Page title={title}>

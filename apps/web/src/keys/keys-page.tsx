@@ -62,7 +62,7 @@ export function KeysPage({ overview }: PageProps) {
         </div>
         {isCreating ? <NewKeyForm overview={overview} apps={apps} onMade={show} close={close} /> : null}
         {made === undefined ? null : <NewSecret overview={overview} made={made} used={used} close={forget} />}
-        <Keys keys={keys} create={open} />
+        <Keys keys={keys} create={isCreating ? undefined : open} />
         {made === undefined ? <FirstRequest overview={overview} /> : null}
       </div>
     </Page>
@@ -70,7 +70,7 @@ export function KeysPage({ overview }: PageProps) {
 }
 
 /** The list is searched in the page, since the server sends it as a whole. */
-function Keys({ keys, create }: { readonly keys: Data<KeyList>; readonly create: () => void }) {
+function Keys({ keys, create }: { readonly keys: Data<KeyList>; readonly create: (() => void) | undefined }) {
   const [revoked, setRevoked] = useState<Key>();
   const said = afterChange(keys.reload, 'keys');
   const all = keys.value?.keys ?? [];
@@ -155,7 +155,8 @@ const STEP = 100;
 interface KeyTableProps {
   readonly all: readonly Key[];
   readonly revoke: (key: Key) => void;
-  readonly create: () => void;
+  /** Absent while a key is being created. */
+  readonly create: (() => void) | undefined;
 }
 
 function KeyTable({ all, revoke, create }: KeyTableProps) {
@@ -166,9 +167,11 @@ function KeyTable({ all, revoke, create }: KeyTableProps) {
   if (all.length === 0)
     return (
       <Empty icon={KeyRound} title="No API keys yet" text="A program needs a key to call the API.">
-        <Button kind="primary" icon={Plus} onClick={create}>
-          Create key
-        </Button>
+        {create === undefined ? null : (
+          <Button kind="primary" icon={Plus} onClick={create}>
+            Create key
+          </Button>
+        )}
       </Empty>
     );
   if (shown.length === 0) return <NoneShown ended={matching.length} />;
