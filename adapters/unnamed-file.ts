@@ -34,6 +34,16 @@ export class UnnamedFile {
     return `/dev/fd/${this.handle.fd}`;
   }
 
+  /** Of the open file, for another program. */
+  get descriptor(): number {
+    return this.handle.fd;
+  }
+
+  /** Leaves a hole, which is read as zeros and takes no space; bytes must follow. */
+  skip(byteSize: number): void {
+    this.end += byteSize;
+  }
+
   /** Counts the bytes that a library has written. */
   async measure(): Promise<void> {
     this.end = (await this.handle.stat()).size;

@@ -52,7 +52,7 @@ export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprin
 /** Uploads and outputs: their bytes, and what is needed to inspect, change, clean and sign them. */
 export interface Files extends Pick<
   Ports,
-  'uploads' | 'objects' | 'mediaProbe' | 'mediaCleaner' | 'outputSigner' | 'previews' | 'masks'
+  'uploads' | 'objects' | 'mediaProbe' | 'mediaCleaner' | 'outputSigner' | 'previews' | 'videoFrames' | 'masks'
 > {
   /** The thumbnails that this process is making. */
   readonly thumbnailFlights: ThumbnailFlights;

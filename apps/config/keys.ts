@@ -163,6 +163,7 @@ export const KEYS = {
     memory_mib: mebibytes(192, 16, 1_048_576).about(
       'Memory of this process for the files it checks and the pictures it decodes. Work that needs more waits.',
     ),
+    ffmpeg: path().about('The ffmpeg program, for thumbnails of videos. Without it they have none.'),
   },
   ai_marks: {
     enabled: boolean(DEFAULT_MARK_POLICY.isWritten).about(

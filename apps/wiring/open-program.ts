@@ -120,8 +120,7 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
       providers: providersOf(config, await openProviders(config, { ...needs, memory }, opened)),
       mediaProbe: new SharpMediaProbe({ memory }),
       mediaCleaner: new StreamingMediaCleaner(),
-      previews: new SharpPreviews({ memory }),
-      masks: new SharpMasks({ memory, folder: spoolFolder(config) }),
+      ...(await openPictures(config, role, memory)),
       clock: needs.clock,
       ids: new SystemIds(),
       digests: new SystemDigests({ secret: secrets.credentials }),
@@ -220,6 +219,20 @@ async function openSigner(
   const signer = await config.signer.driver.open(openingOf(config, config.signer, needs));
   opened.keep({ close: async () => signer.close?.() });
   return { outputSigner: signer };
+}
+
+/** What makes pictures; of videos, where the operator has a program for it. */
+async function openPictures(
+  config: Config,
+  as: OpenedAs,
+  memory: MemoryBudget,
+): Promise<Pick<Ports, 'previews' | 'masks' | 'videoFrames'>> {
+  const folder = spoolFolder(config);
+  const made = { previews: new SharpPreviews({ memory }), masks: new SharpMasks({ memory, folder }) };
+  const { ffmpeg: program } = config.images;
+  if (program === undefined || as === 'tool') return made;
+  const { FfmpegFrames } = await import('../../adapters/media/ffmpeg-frames.js');
+  return { ...made, videoFrames: await FfmpegFrames.open({ program, folder, memory }) };
 }
 
 /** One provider for each configured instance, by its name. */

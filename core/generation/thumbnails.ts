@@ -2,7 +2,7 @@ import { throwIfAborted, type Waits } from '../cancellation.js';
 import type { Call, Files, Machine, Work } from '../context.js';
 import { busy, StoreUnavailable } from '../errors.js';
 import { isUuid } from '../ids.js';
-import type { ProbedFile } from '../ports/media.js';
+import type { ProbedFile, Thumbnail, ThumbnailRefusal } from '../ports/media.js';
 import { startOfDay } from '../settings.js';
 import { retentionOf } from './decide.js';
 import { type Generation, type Output, THUMBNAIL_SIDES_PX, type ThumbnailSide } from './generation.js';
@@ -38,26 +38,28 @@ const DAY_MS = 86_400_000;
  * is read, and no thumbnail has to exist. Empty once the outputs are gone; outputs that have no thumbnails are left out.
  */
 export function thumbnailsOf(
-  { clock, digests }: Pick<Machine, 'clock' | 'digests'>,
+  { clock, digests, videoFrames }: Pick<Machine, 'clock' | 'digests'> & Partial<Pick<Files, 'videoFrames'>>,
   { generationId, outputs, outputsRemovedAt, deletedAt }: Generation,
   baseUrl = '',
 ): readonly OutputThumbnails[] {
   if (outputsRemovedAt !== undefined || deletedAt !== undefined) return [];
   const expiresAt = startOfDay(clock.now()) + 2 * DAY_MS;
-  return outputs.filter(hasThumbnails).map((output) => {
-    const { mediaId } = output;
-    const signature = thumbnailSignature({ digests }, { generationId, mediaId, expires: String(expiresAt) });
-    const sizes = THUMBNAIL_SIDES_PX.map((sidePx) => ({
-      url: `${baseUrl}/thumbnails/${generationId}/${mediaId}/${sidePx}?expires=${expiresAt}&signature=${signature}`,
-      ...thumbnailSize(output, sidePx),
-    }));
-    const urls = Object.fromEntries(sizes.map(({ url }, index) => [THUMBNAIL_SIDES_PX[index], url]));
-    return { mediaId, urls: urls as Record<ThumbnailSide, string>, sizes, expiresAt };
-  });
+  return outputs
+    .filter((output) => hasThumbnails(output, videoFrames))
+    .map((output) => {
+      const { mediaId } = output;
+      const signature = thumbnailSignature({ digests }, { generationId, mediaId, expires: String(expiresAt) });
+      const sizes = THUMBNAIL_SIDES_PX.map((sidePx) => ({
+        url: `${baseUrl}/thumbnails/${generationId}/${mediaId}/${sidePx}?expires=${expiresAt}&signature=${signature}`,
+        ...thumbnailSize(output, sidePx),
+      }));
+      const urls = Object.fromEntries(sizes.map(({ url }, index) => [THUMBNAIL_SIDES_PX[index], url]));
+      return { mediaId, urls: urls as Record<ThumbnailSide, string>, sizes, expiresAt };
+    });
 }
 
-function hasThumbnails({ kind }: Output): boolean {
-  return kind === 'image';
+function hasThumbnails({ kind }: Output, videoFrames: Files['videoFrames']): boolean {
+  return kind === 'image' || videoFrames !== undefined;
 }
 
 /** The size of a thumbnail in pixels. */
@@ -107,7 +109,7 @@ export interface FoundThumbnail {
 
 /** Finds a thumbnail, whether or not it has been made; undefined if the output is gone, or there never was one. */
 export async function findThumbnail(
-  { generations, clock, settings, call }: Work & Machine & Call,
+  { generations, clock, settings, videoFrames, call }: Work & Files & Machine & Call,
   {
     generationId,
     mediaId,
@@ -118,7 +120,9 @@ export async function findThumbnail(
   if (generation?.kind !== 'generation') return undefined;
   const output = keptOutput(generation, mediaId);
   const isKept = clock.now() < retentionOf(generation, settings).outputsExpireAt;
-  return output !== undefined && isKept && hasThumbnails(output) ? { generation, output, sidePx } : undefined;
+  return output !== undefined && isKept && hasThumbnails(output, videoFrames)
+    ? { generation, output, sidePx }
+    : undefined;
 }
 
 function keptOutput({ outputs, deletedAt, outputsRemovedAt }: Generation, mediaId: string): Output | undefined {
@@ -165,15 +169,13 @@ async function makeThumbnail(
   { generation, output, sidePx }: FoundThumbnail,
   waits: Waits,
 ): Promise<Uint8Array | undefined> {
-  const { objects, previews, thumbnailFlights, generations } = context;
-  const { objectKey, mediaId, mark } = output;
+  const { objects, thumbnailFlights, generations } = context;
+  const { objectKey, mediaId } = output;
   const source = new StoredOutput(objects, output);
-  const made = await previews
-    .thumbnail(source, { ...thumbnailSize(output, sidePx), ...(mark === undefined ? {} : { mark }) }, waits)
-    .catch((error: unknown) => {
-      if (source.isGone) return undefined;
-      throw error;
-    });
+  const made = await thumbnailOf(context, source, sidePx, waits).catch((error: unknown) => {
+    if (source.isGone) return undefined;
+    throw error;
+  });
   if (made === undefined) return undefined;
   if (made === 'busy') throw busy('Too many thumbnails are being made; try again.');
   if (typeof made === 'string') {
@@ -196,17 +198,34 @@ async function makeThumbnail(
   return undefined;
 }
 
+async function thumbnailOf(
+  { previews, videoFrames }: Files,
+  source: StoredOutput,
+  sidePx: ThumbnailSide,
+  waits: Waits,
+): Promise<Thumbnail | ThumbnailRefusal> {
+  const { mark, kind } = source.output;
+  const size = thumbnailSize(source.output, sidePx);
+  const form = { ...size, ...(mark === undefined ? {} : { mark }) };
+  if (kind === 'image' || videoFrames === undefined) return previews.thumbnail(source, form, waits);
+  const frame = await videoFrames.first(source, size, waits);
+  if (typeof frame === 'string') return frame;
+  return previews.thumbnail({ byteSize: frame.byteLength, read: async () => once(frame) }, form, waits);
+}
+
 /** The file of an output, as the previews read it. */
 class StoredOutput implements ProbedFile {
   readonly byteSize: number;
+  readonly widthPx: number;
+  readonly heightPx: number;
   /** Whether it was gone when it was to be read. */
   isGone = false;
 
   constructor(
     private readonly objects: Files['objects'],
-    private readonly output: Output,
+    readonly output: Output,
   ) {
-    this.byteSize = output.byteSize;
+    ({ byteSize: this.byteSize, widthPx: this.widthPx, heightPx: this.heightPx } = output);
   }
 
   async read(range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array>> {

@@ -142,6 +142,20 @@ export interface Previews {
   ): Promise<Thumbnail | ThumbnailRefusal>;
 }
 
+/** Takes pictures out of videos. It comes with a program of the operator: there is none where none is configured. */
+export interface VideoFrames {
+  /**
+   * The first frame of an MP4 video that can be decoded, as a PNG of exactly this size. Only the beginning and the end of a long
+   * video are read. `too-large`: the video has more pixels than may be decoded, or decoding takes too long. It waits as `Previews`
+   * do, and throws `CallOver` when the call is over before the end. A failure of `read` is passed on.
+   */
+  first(
+    video: ProbedFile & { readonly widthPx: number; readonly heightPx: number },
+    size: { readonly widthPx: number; readonly heightPx: number },
+    waits?: Waits,
+  ): Promise<Uint8Array | ThumbnailRefusal>;
+}
+
 /** The bytes of a picture, to be read any number of times from the beginning. */
 export interface PictureBytes {
   readonly byteSize: number;

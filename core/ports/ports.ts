@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.js';
 import type { Clock, Digests, Ids, JsonSchemas, PasskeyVerifier, PasswordHasher, TopLevelDomains } from './machine.js';
-import type { Masks, MediaCleaner, MediaProbe, Previews } from './media.js';
+import type { Masks, MediaCleaner, MediaProbe, Previews, VideoFrames } from './media.js';
 import type { ObjectStore } from './object-store.js';
 import type { OutputSigner } from './output-signer.js';
 import type { WebhookSender } from './outside.js';
@@ -73,6 +73,8 @@ type PortsOf<N extends keyof PortsList> = { readonly [K in N]: NonNullable<Ports
 export interface Ports extends PortsOf<keyof PortsList> {
   /** Absent where outputs are not signed. */
   readonly outputSigner?: OutputSigner;
+  /** Absent where videos have no thumbnails. */
+  readonly videoFrames?: VideoFrames;
 }
 
 /** The ports of the database. */

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { deleteGeneration, eraseGeneration } from '../../../core/generation/end-generation.js';
 import { type Generation, THUMBNAIL_SIDES_PX, type ThumbnailSide } from '../../../core/generation/generation.js';
 import { findThumbnail, readThumbnail, thumbnailSize, thumbnailsOf } from '../../../core/generation/thumbnails.js';
-import type { Previews } from '../../../core/ports/media.js';
+import type { Previews, VideoFrames } from '../../../core/ports/media.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { bytesOf, collected } from '../../fixtures/byte-streams.js';
@@ -201,6 +201,34 @@ describe('thumbnails of a generation', () => {
     expect(await stored()).to.deep.equal([]);
   });
 
+  it('of a video are made of its first frame, in the size of the thumbnail', async () => {
+    const record = await harness.generation(generation.generationId);
+    const [image, video] = record.outputs as [Generation['outputs'][number], Generation['outputs'][number]];
+    const changed = {
+      ...record,
+      version: record.version + 1,
+      outputs: [image, { ...video, kind: 'video' as const, widthPx: 1_280, heightPx: 720 }],
+    };
+    await harness.ports.generations.replace(changed, record.version);
+    expect(await request(processWith(), 640, 1)).to.equal('gone');
+    const asked: unknown[] = [];
+    let frame: Uint8Array | 'too-large' = bytesOf('a frame');
+    const videoFrames: VideoFrames = {
+      first: async (file, size) => {
+        asked.push([file.byteSize, file.widthPx, file.heightPx, size]);
+        await collected(await file.read());
+        return frame;
+      },
+    };
+    const context = harness.process(undefined, { previews, videoFrames });
+    expect(Buffer.from((await request(context, 640, 1)) as Uint8Array).toString()).to.equal('thumbnail of 640x360');
+    expect(asked).to.deep.equal([[video.byteSize, 1_280, 720, { widthPx: 640, heightPx: 360 }]]);
+    frame = 'too-large';
+    expect(await request(context, 320, 1)).to.equal('too-large');
+    expect(await request(context, 320, 1)).to.equal('too-large');
+    expect(asked).to.have.length(2);
+  });
+
   it('are made again if the object is lost', async () => {
     const context = processWith();
     await request(context);
@@ -286,6 +314,8 @@ describe('thumbnails of a generation', () => {
     const [image, video] = generation.outputs as [Generation['outputs'][number], Generation['outputs'][number]];
     const mixed = { ...generation, outputs: [image, { ...video, kind: 'video' as const }] };
     expect(thumbnailsOf(context, mixed)).to.have.length(1);
+    const videoFrames = { first: () => Promise.reject(new Error('It is not asked.')) };
+    expect(thumbnailsOf({ ...context, videoFrames }, mixed)).to.have.length(2);
     for (const gone of [{ outputsRemovedAt: 1 }, { deletedAt: 1 }])
       expect(thumbnailsOf(context, { ...generation, ...gone })).to.deep.equal([]);
     expect(thumbnailsOf(context, queued())).to.deep.equal([]);
