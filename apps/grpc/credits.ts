@@ -1,11 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Call, Identity, Machine, Money, Work } from '../../core/context.js';
+import type { Call, Identity, Machine, Models, Money, Work } from '../../core/context.js';
 import { BOOKS, type Entry, ENTRY_KINDS } from '../../core/credits/account.js';
 import { adjustCredits, getBalance, grantCredits } from '../../core/credits/operate.js';
 import { type BooksReader, readStatement, type ShownEntry } from '../../core/credits/own-app.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { PageRequest } from '../../core/paging.js';
-import { readUsage, readUsageRequest, USAGE_BY as USAGE_WORDS } from '../../core/usage/read-usage.js';
+import { dayAndModality, readUsage, readUsageRequest, USAGE_BY as USAGE_WORDS } from '../../core/usage/read-usage.js';
 import { cursorOf, tokenOf } from '../page-token.js';
 import { pageOfAccount, renderAccount, requireAccount } from './access.js';
 import { int64s, timestamp, valuesByWord, wordOf } from './enums.js';
@@ -31,7 +31,7 @@ export const USAGE_BY = valuesByWord(USAGE_WORDS, UsageBy);
 const { method } = Credits;
 
 /** Credits: those of a client, and all of them for operators. */
-export const CREDIT_METHODS: readonly ServedMethod<Money & Work & Identity & Machine & Call>[] = [
+export const CREDIT_METHODS: readonly ServedMethod<Money & Work & Identity & Models & Machine & Call>[] = [
   acting(method.getBalance, 'credits:read', async ({ context, caller }) => {
     const { availableCredits, currency } = await getBalance(context, caller);
     return { availableCredits: BigInt(availableCredits), currency };
@@ -84,7 +84,7 @@ async function operate(
 
 /** SERVICE_UNAVAILABLE while the sums are being computed; each call continues where the last one stopped. */
 async function usageOf(
-  context: Money & Identity & Machine & Call,
+  context: Money & Work & Identity & Models & Machine & Call,
   reader: BooksReader,
   { by, from, to }: Pick<GetUsageRequest | GetAccountUsageRequest, 'by' | 'from' | 'to'>,
   page: PageRequest,
@@ -93,7 +93,11 @@ async function usageOf(
   const list = `usage of ${reader.accountId} ${JSON.stringify(request)}`;
   const { groups, total, nextCursor } = await readUsage(context, reader, request, cursorOf(page, list));
   return {
-    rows: groups.map(({ group, credentialName, ...sums }) => ({ group, credentialName, sums: int64s(sums) })),
+    rows: groups.map(({ group, credentialName, ...sums }) => {
+      const named = request.by === 'day_modality' ? dayAndModality(group) : { day: group };
+      const { day, ...modality } = named;
+      return { group: day, credentialName, ...modality, sums: int64s(sums) };
+    }),
     total: int64s(total),
     from: request.from,
     to: request.to,

@@ -7,11 +7,12 @@ import { type PriceUnit, unitsCharged } from '../catalog/price.js';
 import type { Generation, ProviderCost } from '../generation/generation.js';
 import { itemsOf, type PageRequest, pagesOf } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
+import { type ModalityPorts, ModelModalities } from './model-modalities.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
 
 /** The ways to group usage. */
-export const USAGE_BY = ['day', 'model', 'key', 'client_trace_id'] as const;
+export const USAGE_BY = ['day', 'model', 'key', 'client_trace_id', 'modality', 'day_modality'] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 
 /** The default and the maximum number of days in a range. */
@@ -35,7 +36,10 @@ const DAY_MS = 86_400_000;
 
 /** The use of one day, model, credential or trace id. */
 export interface UsageGroup extends UsageSums {
-  /** The day, the model's key, the credential's id or the trace id; empty for entries without one. */
+  /**
+   * The day, the model's key, the credential's id, the trace id or the modality; empty for entries without one, and
+   * `unknown` for those without a modality. By day and modality, the day, a space and the modality.
+   */
   readonly group: string;
   /** Set when grouped by credential; absent for a credential that is gone. */
   readonly credentialName?: string;
@@ -54,7 +58,7 @@ const ROWS = 1_000;
 /** Rows read of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
 const ROWS_A_DAY = { page: 32, all: 500 };
 
-type UsagePorts = Money & Identity & Machine & Call;
+type UsagePorts = Money & Identity & Machine & ModalityPorts;
 
 /**
  * A page of the usage that the reader may see, grouped as requested, from all entries that were in the ledger at the
@@ -116,8 +120,9 @@ async function currentUsage(ports: UsagePorts, reader: BooksReader, request: Usa
     if (outcome === 'behind')
       throw busy('The usage of this account is still being computed from its ledger; try again.');
   }
-  if (app !== undefined) return ownUsage(ports, app, request);
-  const { groups, total } = await sumUp(ports, accountId, request, (row) => groupOf(row, request));
+  const groupOf = grouping(ports, request);
+  if (app !== undefined) return ownUsage(ports, app, request, groupOf);
+  const { groups, total } = await sumUp(ports, accountId, request, groupOf);
   return {
     total,
     groupsAfter: (after, rowsADay) =>
@@ -132,7 +137,12 @@ async function currentUsage(ports: UsagePorts, reader: BooksReader, request: Usa
  * The use of an App that its program may see. The group without a name has what is counted without one: the ids of people
  * and services, their trace ids, and the trace ids of entries that do not name their App.
  */
-async function ownUsage(ports: UsagePorts, app: OwnApp, request: UsageRequest): Promise<CurrentUsage> {
+async function ownUsage(
+  ports: UsagePorts,
+  app: OwnApp,
+  request: UsageRequest,
+  groupOf: GroupOf,
+): Promise<CurrentUsage> {
   const { accountId, appId } = app;
   const use = new UseOfApp(ports, app);
   const byTrace = request.by === 'client_trace_id';
@@ -141,7 +151,7 @@ async function ownUsage(ports: UsagePorts, app: OwnApp, request: UsageRequest): 
     if (view === 'none') return undefined;
     // By trace id these are the days on which the App has rows of its own.
     if (byTrace) return row.appUse === appId ? row.day : '';
-    return view === 'amounts' && request.by === 'key' ? '' : groupOf(row, request);
+    return view === 'amounts' && request.by === 'key' ? '' : groupOf(row);
   });
   const days = [...groups.keys()].filter((day) => day !== '');
   return {
@@ -198,10 +208,26 @@ async function sumUp(
   return { groups, total };
 }
 
+type GroupOf = (row: UseRow) => string | Promise<string>;
+
 /** Traces are read only from the days with usage, so that by trace id these are the groups. */
-function groupOf({ day, modelKey, credentialId }: UseRow, { by }: UsageRequest): string {
-  if (by === 'model') return modelKey;
-  return by === 'key' ? credentialId : day;
+function grouping(ports: ModalityPorts, { by }: UsageRequest): GroupOf {
+  const modalities = new ModelModalities(ports);
+  const groups: Readonly<Record<UsageBy, GroupOf>> = {
+    day: ({ day }) => day,
+    model: ({ modelKey }) => modelKey,
+    key: ({ credentialId }) => credentialId,
+    client_trace_id: ({ day }) => day,
+    modality: (row) => modalities.of(row),
+    day_modality: async (row) => `${row.day} ${await modalities.of(row)}`,
+  };
+  return groups[by];
+}
+
+/** The day and the modality of a group by both. */
+export function dayAndModality(group: string): { readonly day: string; readonly modality: string } {
+  const [day = '', modality = ''] = group.split(' ');
+  return { day, modality };
 }
 
 async function withName(group: UsageGroup, { by }: UsageRequest, nameOf: NameOf): Promise<UsageGroup> {

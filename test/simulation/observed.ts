@@ -36,6 +36,9 @@ export interface Party {
   readonly cap?: KnownCap;
 }
 
+/** How usage is read: by modality are the same rows as by model. */
+export type ReadUsageBy = Exclude<UsageBy, 'modality' | 'day_modality'>;
+
 /** The request of a client or an operator to one process. */
 export type Request =
   | { readonly operation: 'create'; readonly key: string; readonly body: JsonObject }
@@ -43,7 +46,7 @@ export type Request =
   | { readonly operation: 'estimate'; readonly body: JsonObject }
   | { readonly operation: 'get' | 'cancel' | 'delete'; readonly generationId: string }
   | { readonly operation: 'credits' }
-  | { readonly operation: 'usage'; readonly by: UsageBy }
+  | { readonly operation: 'usage'; readonly by: ReadUsageBy }
   | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
   | { readonly operation: 'delete-upload'; readonly uploadId: string }
   | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }

@@ -66,7 +66,7 @@ function usageOfAccount(options: UsageOptions): (operator: Operator) => Promise<
     const request = { accountId: account, by: USAGE_BY[by], ...daysOf(options), ...paging };
     const usage = await credits.getAccountUsage(request);
     return {
-      json: usageJson({ account, by, groupName: USAGE_NAMES[by] }, usage, json),
+      json: usageJson({ account, by, groupName: USAGE_NAMES[by][0] }, usage, json),
       text: usageText(by, usage) + moreText(usage),
     };
   };
@@ -88,8 +88,9 @@ function usageJson(
     by,
     from,
     to,
-    usage: rows.map(({ group, credentialName, sums }) => ({
+    usage: rows.map(({ group, modality, credentialName, sums }) => ({
       ...(group === '' ? {} : { [groupName]: group }),
+      ...(modality === undefined ? {} : { modality }),
       ...(credentialName === undefined ? {} : { credential_name: credentialName }),
       ...json(sums),
     })),
@@ -100,14 +101,25 @@ function usageJson(
 
 const SUMS = ['generations', 'failed', 'reserved', 'charged', 'released'] as const;
 
+const TITLES: Readonly<Record<Word, readonly string[]>> = {
+  day: ['day'],
+  model: ['model'],
+  key: ['key', 'name'],
+  client_trace_id: ['trace id'],
+  modality: ['modality'],
+  day_modality: ['day', 'modality'],
+};
+
 function usageText(by: Word, { rows, total, from, to }: GetAccountUsageResponse): string {
-  const names = by === 'key' ? ['key', 'name'] : [by === 'client_trace_id' ? 'trace id' : by];
+  const names = TITLES[by];
   const cells = (sums: typeof total) => {
     const { generations, failed, reservedCredits, chargedCredits, releasedCredits } = present(sums);
     return [generations, failed, reservedCredits, chargedCredits, releasedCredits];
   };
-  const lines = rows.map((row) => [row.group, ...(by === 'key' ? [row.credentialName] : []), ...cells(row.sums)]);
-  const all = [`${from} to ${to}`, ...(by === 'key' ? [''] : []), ...cells(total)];
+  const second = { key: ['credentialName'], day_modality: ['modality'] } as const;
+  const more = by in second ? second[by as keyof typeof second] : [];
+  const lines = rows.map((row) => [row.group, ...more.map((name) => row[name]), ...cells(row.sums)]);
+  const all = [`${from} to ${to}`, ...more.map(() => ''), ...cells(total)];
   return table([...names, ...SUMS], [...lines, all]);
 }
 

@@ -1,7 +1,8 @@
+import { MODALITIES } from '../../../core/generation/generation.js';
 import { ENTRY_KINDS } from '../../../core/credits/account.js';
 import type { Balance } from '../../../core/credits/operate.js';
 import type { ShownEntry, ShownStatement } from '../../../core/credits/own-app.js';
-import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
+import { dayAndModality, type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
 import { CREDITS, NEXT_CURSOR, record, TIMESTAMP, timestamp, UUID } from './schema-parts.js';
 
@@ -143,7 +144,7 @@ export const USAGE_SCHEMA = record(
     usage: {
       type: 'array',
       description:
-        'In the order of `day`, `model_key`, `credential_id` or `client_trace_id`. What was not used is left out.',
+        'In the order of `day`, `model_key`, `credential_id`, `client_trace_id` or `modality`. What was not used is left out.',
       items: record(
         'UsageRow',
         {
@@ -152,9 +153,14 @@ export const USAGE_SCHEMA = record(
           credential_id: { type: 'string', description: 'By key; absent for entries that do not say.' },
           credential_name: { type: 'string', description: 'By key; absent once there is no such credential any more.' },
           client_trace_id: { type: 'string', description: 'By trace id; absent for entries without one.' },
+          modality: {
+            type: 'string',
+            enum: [...MODALITIES, 'unknown'],
+            description: 'By modality, or by day and modality. unknown: of a model that is not known any more.',
+          },
           ...SUMS,
         },
-        ['day', 'model_key', 'credential_id', 'credential_name', 'client_trace_id'],
+        ['day', 'model_key', 'credential_id', 'credential_name', 'client_trace_id', 'modality'],
       ),
     },
     total: record('UsageSums', SUMS, [], 'Of all days from `from` to `to`.'),
@@ -163,13 +169,25 @@ export const USAGE_SCHEMA = record(
   ['next_cursor'],
 );
 
-/** The name of the field with a row's group, by what usage is added up by. */
+/** The names of the fields that tell a row's group, by what usage is added up by. */
 export const USAGE_NAMES = {
-  day: 'day',
-  model: 'model_key',
-  key: 'credential_id',
-  client_trace_id: 'client_trace_id',
-} as const satisfies Record<UsageBy, string>;
+  day: ['day'],
+  model: ['model_key'],
+  key: ['credential_id', 'credential_name'],
+  client_trace_id: ['client_trace_id'],
+  modality: ['modality'],
+  day_modality: ['day', 'modality'],
+} as const satisfies Record<UsageBy, readonly string[]>;
+
+/** The values of these fields, in their order; undefined where there is none. */
+export function usageNamesOf(
+  by: UsageBy,
+  { group, credentialName }: Pick<UsageGroup, 'group' | 'credentialName'>,
+): readonly (string | undefined)[] {
+  if (by === 'day_modality') return Object.values(dayAndModality(group));
+  const value = group === '' ? undefined : group;
+  return by === 'key' ? [value, credentialName] : [value];
+}
 
 /** Sums by the names of their fields, in the order of tables. */
 function namedSums({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageSums) {
@@ -189,11 +207,13 @@ export function renderUsage({ request, groups, total }: Usage, nextCursor?: stri
     by,
     from,
     to,
-    usage: groups.map((group) => ({
-      [USAGE_NAMES[by]]: group.group === '' ? undefined : group.group,
-      credential_name: group.credentialName,
-      ...namedSums(group),
-    })),
+    usage: groups.map((group) => {
+      const values = usageNamesOf(by, group);
+      return {
+        ...Object.fromEntries(USAGE_NAMES[by].map((name, index) => [name, values[index]])),
+        ...namedSums(group),
+      };
+    }),
     total: namedSums(total),
     next_cursor: nextCursor,
   };
@@ -201,17 +221,12 @@ export function renderUsage({ request, groups, total }: Usage, nextCursor?: stri
 
 /** A line of names, then one for each group; some lines at a time. */
 export async function* renderUsageCsv(by: UsageBy, groups: AsyncIterable<UsageGroup>): AsyncGenerator<string> {
-  const names = by === 'key' ? [USAGE_NAMES[by], 'credential_name'] : [USAGE_NAMES[by]];
-  let lines = csvLine([...names, ...SUM_NAMES]);
+  let lines = csvLine([...USAGE_NAMES[by], ...SUM_NAMES]);
   for await (const group of groups) {
-    lines += csvLine([...namesOf(by, group), ...Object.values(namedSums(group))]);
+    lines += csvLine([...usageNamesOf(by, group), ...Object.values(namedSums(group))]);
     if (lines.length < PIECE) continue;
     yield lines;
     lines = '';
   }
   yield lines;
-}
-
-function namesOf(by: UsageBy, { group, credentialName }: UsageGroup): CsvValue[] {
-  return by === 'key' ? [group, credentialName] : [group];
 }

@@ -180,6 +180,9 @@ class Account {
 function groupOf({ entry: { at, attribution }, view, isBefore }: Seen, by: UsageBy): string {
   if (by === 'day') return new Date(at).toISOString().slice(0, 10);
   if (by === 'model') return attribution?.modelKey ?? '';
+  // No model of these tests is in the catalog.
+  if (by === 'modality') return 'unknown';
+  if (by === 'day_modality') return `${new Date(at).toISOString().slice(0, 10)} unknown`;
   if (view === 'amounts') return '';
   if (by === 'key') return attribution?.credentialId ?? '';
   return isBefore ? '' : (attribution?.clientTraceId ?? '');

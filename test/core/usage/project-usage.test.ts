@@ -5,6 +5,7 @@ import type { Entry } from '../../../core/credits/account.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { UsageChange } from '../../../core/ports/stores.js';
+import { ModelModalities } from '../../../core/usage/model-modalities.js';
 import { projectUsage, UsageCatchUp } from '../../../core/usage/project-usage.js';
 import {
   readAllUsage,
@@ -16,6 +17,8 @@ import {
 } from '../../../core/usage/read-usage.js';
 import { type UsageList, wholeAccount } from '../../../core/usage/usage.js';
 import { addEntries } from '../../fixtures/ledgers.js';
+import { imageModel } from '../../fixtures/models.js';
+import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { forAll } from '../../harness/for-all.js';
 
@@ -88,6 +91,10 @@ async function play(harness: CoreHarness, steps: readonly Step[], read: () => Pr
   }
 }
 
+/** One of the models that histories use is in the catalog. */
+const MODALITY_OF: Readonly<Record<string, string>> = { m: 'image' };
+const CATALOG = [imageModel({ modelKey: 'm' })];
+
 /** The usage expected from the entries, summed independently of the projection. */
 function model(entries: readonly Entry[], by: UsageBy): Record<string, readonly number[]> {
   const sums: Record<string, [number, number, number, number, number]> = {};
@@ -95,7 +102,15 @@ function model(entries: readonly Entry[], by: UsageBy): Record<string, readonly 
     if (kind === 'grant' || kind === 'adjustment') continue;
     const day = new Date(at).toISOString().slice(0, 10);
     const { modelKey = '', credentialId = '', clientTraceId = '' } = attribution ?? {};
-    const group = { day, model: modelKey, key: credentialId, client_trace_id: clientTraceId }[by];
+    const modality = MODALITY_OF[modelKey] ?? 'unknown';
+    const group = {
+      day,
+      model: modelKey,
+      key: credentialId,
+      client_trace_id: clientTraceId,
+      modality,
+      day_modality: `${day} ${modality}`,
+    }[by];
     const sum = sums[group] ?? [0, 0, 0, 0, 0];
     sums[group] = sum;
     if (kind === 'hold') sum[0] += 1;
@@ -155,10 +170,43 @@ async function expectLedger(harness: CoreHarness): Promise<void> {
   expect((await verifyCredits(harness.context)).findings.filter((one) => one.includes('usage'))).to.deep.equal([]);
 }
 
+describe('modalities of usage', () => {
+  it('are those of the catalog, else of a generation of the model, and otherwise unknown', async () => {
+    const harness = await CoreHarness.open({ models: [imageModel({ modelKey: 'm' })] });
+    const { context, caller } = harness;
+    await context.generations.insert(aGeneration(1, { appId: caller.appId, modelKey: 'gone', modality: 'video' }));
+    const modalities = new ModelModalities(context);
+    const others = `${caller.appId}/others`;
+    for (const [modelKey, appUse, modality] of [
+      ['m', caller.appId, 'image'],
+      ['m', '', 'image'],
+      ['gone', caller.appId, 'video'],
+      ['gone', others, 'video'],
+      ['gone', uuidAt(77), 'unknown'],
+      ['gone', '', 'unknown'],
+      ['never', caller.appId, 'unknown'],
+      ['', caller.appId, 'unknown'],
+    ] as const)
+      expect(await modalities.of({ modelKey, appUse }), `${modelKey} in ${appUse}`).to.equal(modality);
+  });
+
+  it('cost a bounded number of reads, one for each model that has left the catalog', async () => {
+    const harness = await CoreHarness.open();
+    let reads = 0;
+    const context = harness.process((call) => {
+      if (call.name === 'generations.list') reads += 1;
+      return call.proceed();
+    });
+    const modalities = new ModelModalities(context);
+    for (let n = 0; n < 200; n += 1) await modalities.of({ modelKey: `gone-${n % 70}`, appUse: harness.caller.appId });
+    expect(reads).to.equal(50);
+  });
+});
+
 describe('projectUsage', () => {
   it('gives the sums of the ledger by day, model, key and trace id after any history, read at any time', async () => {
     await forAll(150, [fc.array(step, { maxLength: 30 }), fc.constantFrom(...USAGE_BY)], async (steps, by) => {
-      const harness = await CoreHarness.open({ credits: 50 });
+      const harness = await CoreHarness.open({ credits: 50, models: CATALOG });
       const read = () => readUsage(harness.context, harness.caller, requestFor(harness, by), PAGE);
       await play(harness, steps, read);
       await expectLedger(harness);
@@ -167,7 +215,7 @@ describe('projectUsage', () => {
 
   it('gives the sums of the ledger when the rows of traces are removed before any call', async () => {
     await forAll(100, [fc.array(step, { minLength: 5, maxLength: 25 }), fc.nat(12)], async (steps, index) => {
-      const harness = await CoreHarness.open({ credits: 50 });
+      const harness = await CoreHarness.open({ credits: 50, models: CATALOG });
       const { context, caller } = harness;
       const project = async (on: Context) => {
         const { lastSequence: through } = await harness.account();
@@ -192,7 +240,7 @@ describe('projectUsage', () => {
       maxLength: 8,
     });
     await forAll(200, [fc.array(step, { minLength: 5, maxLength: 25 }), cuts], async (steps, fates) => {
-      const harness = await CoreHarness.open({ credits: 50 });
+      const harness = await CoreHarness.open({ credits: 50, models: CATALOG });
       const { usage } = harness.context;
       const left = [...fates];
       // A process that dies before, after or in the middle of a write of rows, which the next one finds so.
@@ -232,7 +280,7 @@ describe('projectUsage', () => {
   });
 
   it('reads a bounded number of entries, keeps them, and continues from there', async () => {
-    const harness = await CoreHarness.open({ credits: 50 });
+    const harness = await CoreHarness.open({ credits: 50, models: CATALOG });
     const hold = { do: 'hold', credits: 1, model: 'm', key: 'k' } as const;
     await play(
       harness,
@@ -258,7 +306,7 @@ describe('projectUsage', () => {
     ] as const;
     for (const damage of damages)
       for (const by of ['model', 'client_trace_id'] as const) {
-        const harness = await CoreHarness.open({ credits: 50 });
+        const harness = await CoreHarness.open({ credits: 50, models: CATALOG });
         await play(harness, [hold], async () => undefined);
         await readUsage(harness.context, harness.caller, requestFor(harness, by), PAGE);
         const { usage } = harness.context;

@@ -2,6 +2,7 @@
 // Method: one sequence of commands run twice, each time against a new service; the two transcripts are compared exactly
 // after ids, times and secrets are replaced in order of appearance.
 import { expect } from 'chai';
+import { USAGE_BY } from '../../../core/usage/read-usage.js';
 import { until } from '../../fixtures/clocks.js';
 import type { Ran } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
@@ -142,7 +143,7 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   await record('generations', 'cancel', newest?.generation_id ?? '');
   await record('generations', 'cancel', newest?.generation_id ?? '', '--json');
   await record('keys', 'list', account);
-  for (const by of ['day', 'model', 'key', 'client_trace_id']) await record('usage', '--account', account, '--by', by);
+  for (const by of USAGE_BY) await record('usage', '--account', account, '--by', by);
   await record('usage', '--account', account.toUpperCase(), '--json');
   await record('usage', '--account', account, '--from', '2001-01-01', '--to', '2001-01-31', '--json');
   for (const prompt of ['one', 'two']) await generate(service, prompt, '--trace-id', prompt);

@@ -214,7 +214,8 @@ export function webhookOf(webhook: Webhook | undefined): JsonObject {
 }
 
 export function usageOf(usage: GetUsageResponse, by: Json = 'day'): JsonObject {
-  const name = by === 'model' ? 'model_key' : by === 'key' ? 'credential_id' : (by as string);
+  const names: Readonly<Record<string, string>> = { model: 'model_key', key: 'credential_id', day_modality: 'day' };
+  const name = names[by as string] ?? (by as string);
   const { rows, ...own } = shownAs(GetUsageResponseSchema, usage);
   return {
     by,

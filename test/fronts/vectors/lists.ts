@@ -144,6 +144,8 @@ export const LIST_VECTORS: readonly Vector[] = [
       data: { usage: [{ ...(by === 'model' ? { model_key: 'picture' } : {}), ...USED }], total: USED },
       without: ['next_cursor'],
     })),
+    ok('getUsage', { query: { by: 'modality' }, data: { usage: [{ modality: 'image', ...USED }], total: USED } }),
+    ok('getUsage', { query: { by: 'day_modality' }, data: { usage: [{ modality: 'image', ...USED }], total: USED } }),
     ok('getUsage', { query: { by: 'key', limit: '1' }, data: { total: USED }, save: 'next' }),
     ok('getUsage', {
       query: { by: 'key', limit: '1', cursor: '@next' },
@@ -189,7 +191,7 @@ export const LIST_VECTORS: readonly Vector[] = [
   ]),
   ...(
     [
-      [{ by: 'week' }, 'by must be one of day, model, key, client_trace_id.'],
+      [{ by: 'week' }, 'by must be one of day, model, key, client_trace_id, modality, day_modality.'],
       [{ from: '2026-02-30' }, 'from must be a day such as 2026-01-31.'],
       [{ to: '2026-01-31T00:00:00Z' }, 'to must be a day such as 2026-01-31.'],
       [{ from: '2026-01-02', to: '2026-01-01' }, 'to must not be before from.'],

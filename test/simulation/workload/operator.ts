@@ -4,7 +4,7 @@ import type { Credential, Network } from '../harness/network.js';
 import type { RunContext } from '../harness/run-context.js';
 import { Chance, type Scheduler } from '../harness/scheduler.js';
 import type { Service } from '../harness/service.js';
-import { type Answer, type Request, violation } from '../observed.js';
+import { type Answer, type ReadUsageBy, type Request, violation } from '../observed.js';
 import { Follower } from './follower.js';
 
 /** An id that was never issued. */
@@ -111,20 +111,22 @@ export class Accountant {
   async work(questions: number, thinkMs: number): Promise<void> {
     for (let asked = 0; asked < questions; asked += 1) {
       await this.scheduler.pause(this.chance.between(0, thinkMs));
-      const by = this.chance.pick(USAGE_BY);
+      const by = this.chance.pick(READ_BY);
       await Promise.all(Array.from({ length: this.chance.pick([1, 1, 3]) }, () => this.ask(by)));
     }
   }
 
   /** Reads all use, once nothing fails any more. */
   async reconcile(): Promise<void> {
-    for (const by of USAGE_BY) while ((await this.ask(by)).outcome !== 'success') await this.scheduler.pause(1_000);
+    for (const by of READ_BY) while ((await this.ask(by)).outcome !== 'success') await this.scheduler.pause(1_000);
   }
 
-  private ask(by: (typeof USAGE_BY)[number]): Promise<Answer> {
+  private ask(by: ReadUsageBy): Promise<Answer> {
     return this.network.ask({ operation: 'usage', by }, this.credential);
   }
 }
+
+const READ_BY = USAGE_BY.filter((by): by is ReadUsageBy => by !== 'modality' && by !== 'day_modality');
 
 /** Far from the seeds that are played, so that runs draw all else as they would without them. */
 const FIRST_OF_READERS = 3_000_000_019;

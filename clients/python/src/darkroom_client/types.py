@@ -155,6 +155,10 @@ class UsageRow(TypedDict):
     """
     By trace id; absent for entries without one.
     """
+    modality: NotRequired[Literal['image', 'video', 'unknown']]
+    """
+    By modality, or by day and modality. unknown: of a model that is not known any more.
+    """
     generations: int
     """
     Generations that were accepted.
@@ -207,7 +211,9 @@ class UsageSums(TypedDict):
 Usage = TypedDict(
     'Usage',
     {
-        'by': Literal['day', 'model', 'key', 'client_trace_id'],
+        'by': Literal[
+            'day', 'model', 'key', 'client_trace_id', 'modality', 'day_modality'
+        ],
         'from': str,
         'to': str,
         'usage': list[UsageRow],
@@ -817,7 +823,11 @@ class ListCreditEntriesQuery(TypedDict):
 GetUsageQuery = TypedDict(
     'GetUsageQuery',
     {
-        'by': NotRequired[Literal['day', 'model', 'key', 'client_trace_id']],
+        'by': NotRequired[
+            Literal[
+                'day', 'model', 'key', 'client_trace_id', 'modality', 'day_modality'
+            ]
+        ],
         'from': NotRequired[str],
         'to': NotRequired[str],
         'limit': NotRequired[int],
@@ -901,4 +911,4 @@ class ListWebhookDeliveriesQuery(TypedDict):
     Those created before this time.
     """
 
-# Of schemas with the SHA-256 8971e284e8bb863dadd9841980ba1bbb1f55160eccbf76f2481c737e108dd4eb.
+# Of schemas with the SHA-256 b3ab287f2aaf726bf5acf2fe31239fc1a1345aaffdecf630fda046d414986d1b.
