@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Everything that the build reads. */
-const SOURCES = ['core', 'adapters', 'apps', 'clients', 'test', 'bench', 'docs/examples', 'package-lock.json'];
+const SOURCES = ['core', 'adapters', 'apps', 'clients', 'test', 'bench', 'docs', 'package-lock.json'];
 const CONFIGURATIONS = ['tsconfig.json', 'tsconfig.base.json', 'package.json'];
 /** The build's own output among the sources. The folder is created before times are read, because creating it changes its parent. */
 const WRITTEN = join(ROOT, 'clients/typescript/src/generated');

@@ -31,7 +31,7 @@ export default {
       { text: 'Call it', link: '/api/' },
       { text: 'Run it', link: '/operating/' },
       { text: 'Extend it', link: '/writing-an-adapter' },
-      { text: 'REST reference', link: '/reference/rest' },
+      { text: 'REST reference', link: '/reference/rest/index.html', target: '_self' },
     ],
     outline: [2, 3],
     search: { provider: 'local' },

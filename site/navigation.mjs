@@ -1,3 +1,6 @@
+/** The folder of the REST reference, whose pages VitePress does not make. */
+export const REFERENCE = 'reference/rest';
+
 /**
  * The order of the site's pages. A folder stands for its index and then its pages by name. A page that is not listed is
  * in the last group.
@@ -13,6 +16,8 @@ const GROUPS = {
     'openai.md',
     'mcp.md',
     'grpc.md',
+    { text: 'REST reference', link: `/${REFERENCE}/index.html`, target: '_self' },
+    { text: 'OpenAI-compatible reference', link: `/${REFERENCE}/openai.html`, target: '_self' },
     'reference/',
   ],
   'Run it': [
@@ -68,14 +73,20 @@ export function sidebarOf(pages) {
     .map(([text, places]) => ({
       text,
       collapsed: CLOSED.has(text),
-      items: places.map((place) => ({
-        text: TITLES[place] ?? titleOf(place, pages.get(place)),
-        link: `/${place.replace(/\.md$/, '')}`,
-      })),
+      items: places.map((place) => itemOf(place, pages)),
     }));
 }
 
+function itemOf(place, pages) {
+  if (typeof place !== 'string') return place;
+  return {
+    text: TITLES[place] ?? titleOf(place, pages.get(place)),
+    link: `/${place.replace(/\.md$/, '')}`,
+  };
+}
+
 function expand(entry, pages) {
+  if (typeof entry !== 'string') return [entry];
   if (!entry.endsWith('/')) return pages.has(entry) ? [entry] : [];
   const own = [...pages.keys()].filter((place) => place.startsWith(entry));
   return own.sort((a, b) => Number(b.endsWith('/index.md')) - Number(a.endsWith('/index.md')) || a.localeCompare(b));

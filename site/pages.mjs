@@ -1,10 +1,9 @@
 /** The Markdown pages of the site: those of docs/ and the project's own, with links that work there. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { grpcReference } from './grpc-reference.mjs';
-import { sidebarOf } from './navigation.mjs';
-import { restReferences } from './rest-reference.mjs';
+import { REFERENCE, sidebarOf } from './navigation.mjs';
 
 const HERE = fileURLToPath(new URL('./', import.meta.url));
 const IMAGES = 'docs/images';
@@ -28,10 +27,10 @@ export async function stagePages(root, folder, { repository, base }) {
   const pages = new Map(
     [...sources].map(([path, place]) => [place, siteText(readFileSync(join(root, path), 'utf8'), path)]),
   );
-  for (const [place, text] of Object.entries(await restReferences(root))) pages.set(place, text);
   pages.set('reference/grpc.md', grpcReference(root));
   for (const [place, text] of pages) write(join(folder, place), text);
   cpSync(join(root, IMAGES), join(folder, 'images'), { recursive: true });
+  await stageReference(root, join(folder, 'public'));
   for (const name of ['config.mjs', 'diagrams.mjs'])
     write(join(folder, '.vitepress', name), readFileSync(join(HERE, name)));
   cpSync(join(HERE, 'theme'), join(folder, '.vitepress/theme'), { recursive: true });
@@ -62,6 +61,17 @@ export async function stagePages(root, folder, { repository, base }) {
     const kind = statSync(join(root, named)).isDirectory() ? 'tree' : 'blob';
     return `[${label}](${repository}/${kind}/HEAD/${named})`;
   }
+}
+
+/** The reference of the REST API as a service has it at /docs. VitePress copies its pages unchanged. The program must be built. */
+async function stageReference(root, folder) {
+  const { assetsIn, sitePages } = await import(pathToFileURL(join(root, 'dist/apps/reference/reference.js')).href);
+  const assets = join(root, 'dist/reference/assets');
+  const names = readdirSync(assets);
+  const pages = sitePages(root, REFERENCE, assetsIn(names));
+  for (const [name, text] of pages) write(join(folder, REFERENCE, name), text);
+  for (const name of names.filter((one) => /\.(css|js|woff2)$/.test(one)))
+    cpSync(join(assets, name), join(folder, REFERENCE, 'assets', name));
 }
 
 function docsPages(root, folder) {

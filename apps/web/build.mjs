@@ -4,11 +4,11 @@
  * compressed copies beside it, which the server picks from.
  */
 import { build } from 'esbuild';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { compressAll, licencesOf } from '../served-files.mjs';
 
 const BASE = '/console/';
 /** By package. Each has the licence beside its files, as the licences require. */
@@ -16,14 +16,6 @@ const PACKAGED = {
   // Not for browsers: of 7 MB the service needs one file.
   'h264-mp4-encoder': ['embuild/dist/h264-mp4-encoder.node.js', 'package.json', 'LICENSE.md'],
   '@picocss/pico': ['css/pico.min.css', 'LICENSE.md'],
-  'swagger-ui-dist': [
-    'swagger-ui-bundle.js',
-    'swagger-ui-bundle.js.LICENSE.txt',
-    'swagger-ui.css',
-    'favicon-32x32.png',
-    'LICENSE',
-    'NOTICE',
-  ],
 };
 /** Packages of which the console's files contain parts; their licences go with them. */
 const BUNDLED = [
@@ -77,29 +69,8 @@ async function buildConsole(target) {
   const page = readFileSync(at('index.html'), 'utf8');
   if (!source.test(page)) throw new Error('apps/web/index.html does not load src/main.tsx as it did.');
   writeFileSync(join(target, 'index.html'), page.replace(source, head.join('\n    ')));
-  writeFileSync(join(target, 'licences.txt'), licences());
+  writeFileSync(join(target, 'licences.txt'), licencesOf(BUNDLED));
   compressAll(target);
-}
-
-function licences() {
-  return BUNDLED.map((name) => {
-    const folder = at(`../../node_modules/${name}`);
-    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-    if (file === undefined) throw new Error(`The package ${name} has no file with its licence.`);
-    return `${name}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
-  }).join(`\n${'-'.repeat(80)}\n\n`);
-}
-
-/** Fonts are compressed already. */
-function compressAll(folder) {
-  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile() || extname(entry.name) === '.woff2') continue;
-    const path = join(entry.parentPath, entry.name);
-    const bytes = readFileSync(path);
-    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength };
-    writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
-    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
-  }
 }
 
 function copyPackaged(target) {

@@ -37,7 +37,7 @@ describe('the documentation site', () => {
   /** The relative links of every staged page that lead to no staged file. */
   function linksToNothing(): string[] {
     const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
-    expect(pages).to.include.members(['index.md', 'overview.md', 'operating/start.md', 'reference/rest.md']);
+    expect(pages).to.include.members(['index.md', 'overview.md', 'operating/start.md', 'reference/grpc.md']);
     return pages.flatMap((page) =>
       [...readFileSync(join(folder, page), 'utf8').matchAll(/\]\((\.[^)#\s]*)[^)]*\)/g)]
         .map(([, target = '']) => target)
@@ -56,6 +56,22 @@ describe('the documentation site', () => {
     await site.stagePages(ROOT, folder, { base: '/' });
     expect(linksToNothing()).to.deep.equal([]);
     expect(readFileSync(join(folder, 'overview.md'), 'utf8')).to.not.match(/\]\([^)]*LICENSE\)/);
+  });
+
+  it('has the reference of the REST API, with links to its own pages and those of the site', async () => {
+    await site.stagePages(ROOT, folder, { base: '/' });
+    const reference = join(folder, 'public/reference/rest');
+    const pages = readdirSync(reference).filter((name) => name.endsWith('.html'));
+    expect(pages).to.include.members(['index.html', 'errors.html', 'generations.html', 'openai.html']);
+    const missing = pages.flatMap((page) =>
+      [...readFileSync(join(reference, page), 'utf8').matchAll(/(?:href|src)="((?!data:)[^"#]+)[^"]*"/g)]
+        .map(([, target = '']) => posix.join('reference/rest', target))
+        .filter(
+          (path) => ![join('public', path), path.replace(/\.html$/, '.md')].some((at) => existsSync(join(folder, at))),
+        )
+        .map((path) => `${page}: ${path}`),
+    );
+    expect(missing).to.deep.equal([]);
   });
 
   it('reports links to pages and headings that are not there', () => {

@@ -38,11 +38,6 @@ describe('the locked packages', () => {
     expect(named(({ resolved }) => resolved !== undefined)).to.deep.equal([]);
   });
 
-  it('hold an empty package in place of the one that reports installations', () => {
-    const scarf = locked.filter(([path]) => path.endsWith('@scarf/scarf'));
-    expect(scarf.map(([, { name }]) => name)).to.deep.equal(['empty-npm-package']);
-  });
-
   it('run no script when they are installed', () => {
     const withScript = locked
       .filter(([, { hasInstallScript }]) => hasInstallScript)

@@ -96,7 +96,7 @@ describe('the package on npm', () => {
     expect(packed.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith('docs/examples/'))).to.deep.equal([]);
   });
 
-  it('has its command, its exports and the page that the build makes', () => {
+  it('has its command, its exports and the pages that the build makes', () => {
     expect(Object.values(manifest.bin).filter((path) => !packed.includes(path))).to.deep.equal([]);
     for (const [name, { types, default: code }] of Object.entries(manifest.exports))
       for (const path of [types, code]) {
@@ -108,7 +108,7 @@ describe('the package on npm', () => {
       }
     expect(packed).to.include.members([
       'dist/web/index.html',
-      'dist/packages/swagger-ui-dist/swagger-ui.css',
+      'dist/reference/index.html',
       'dist/packages/h264-mp4-encoder/embuild/dist/h264-mp4-encoder.node.js',
     ]);
   });

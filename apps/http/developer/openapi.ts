@@ -1,10 +1,13 @@
+import { fileURLToPath } from 'node:url';
 import { type ErrorCode, ERRORS } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
 import { HTTP_MESSAGES, INVALID_CREDENTIAL, STATUSES } from '../host/errors.js';
-import { servePackagedFile, serveText } from '../host/pages.js';
-import type { HttpRoute } from '../host/server.js';
+import { BuiltFiles } from '../host/built-files.js';
+import { serveText } from '../host/pages.js';
+import { JSON_TYPE } from '../host/send.js';
+import type { HttpRoute, RoutedContext } from '../host/server.js';
 import { EXAMPLE_REQUEST } from './generations.js';
 import { BASE, type RequestBody, type Route } from './operation.js';
 import { ROUTES } from './routes.js';
@@ -319,64 +322,39 @@ const ERROR_SCHEMA: JsonObject = {
   },
 };
 
-/** Everything the page needs is served from here: it works offline, and sends nothing to third parties. */
+/** The pages of the reference load scripts, styles and fonts of this server, and nothing else. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
+  "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data:",
-  "connect-src 'self'",
   "frame-ancestors 'none'",
   "base-uri 'none'",
   "form-action 'none'",
 ].join('; ');
 
-const PAGE = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Darkroom API</title>
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
-</head>
-<body>
-<div id="swagger-ui"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/initializer.js"></script>
-</body>
-</html>
-`;
-
-const INITIALIZER = `SwaggerUIBundle({
-  url: 'openapi.json',
-  dom_id: '#swagger-ui',
-  validatorUrl: null,
-  deepLinking: true,
-  persistAuthorization: false,
-});
-`;
-
-/** The API's description as a document, and as a page. */
+/** The API's description as a document, and as pages that the build has made. */
 export function docsRoutes(settings: Settings, basePath: string): readonly HttpRoute[] {
-  const text = (path: string, mediaType: string, content: string): HttpRoute =>
-    serveText(
-      path,
-      {
-        'Content-Type': `${mediaType}; charset=utf-8`,
-        'Content-Security-Policy': POLICY,
-        'Cache-Control': 'no-cache',
-      },
-      content,
-    );
-  const packaged = (file: string, mediaType: string): HttpRoute =>
-    servePackagedFile(`/docs/${file}`, 'swagger-ui-dist', file, mediaType);
+  const files = new BuiltFiles(fileURLToPath(new URL('../../../reference/', import.meta.url)));
+  const document = JSON.stringify(openApiDocument(ROUTES, settings, basePath));
+  const page = async (ctx: RoutedContext, name: string): Promise<void> => {
+    ctx.set('Content-Security-Policy', POLICY);
+    await files.send(ctx, `${name}.html`, 'checked');
+  };
   return [
-    text('/openapi.json', 'application/json', JSON.stringify(openApiDocument(ROUTES, settings, basePath))),
-    text('/docs', 'text/html', PAGE),
-    text('/docs/initializer.js', 'text/javascript', INITIALIZER),
-    packaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
-    packaged('swagger-ui.css', 'text/css; charset=utf-8'),
-    packaged('favicon-32x32.png', 'image/png'),
+    serveText('/openapi.json', { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' }, document),
+    { method: 'GET', path: '/docs', serve: (ctx) => page(ctx, 'index') },
+    { method: 'GET', path: '/docs/:page', serve: (ctx) => page(ctx, ctx.params['page'] ?? '') },
+    {
+      method: 'GET',
+      path: '/docs/guides/:page',
+      serve: (ctx) => page(ctx, `guides/${ctx.params['page'] ?? ''}`),
+    },
+    {
+      method: 'GET',
+      path: '/docs/assets/:file',
+      serve: (ctx) => files.send(ctx, `assets/${ctx.params['file'] ?? ''}`, 'hashed'),
+    },
   ];
 }

@@ -44,8 +44,11 @@ export function nameOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): str
 interface Described {
   readonly operationId: string;
   readonly summary: string;
+  readonly description?: string;
   /** The bodies that it takes, by media type. */
   readonly body?: Readonly<Record<string, JsonObject>>;
+  /** A body that works with the catalog of the package; of a file, its name. */
+  readonly example?: JsonObject;
   readonly query?: Readonly<Record<string, JsonObject>>;
   /** The bodies of a success, by media type. */
   readonly answer: Readonly<Record<string, JsonObject>>;
@@ -54,7 +57,7 @@ interface Described {
 function operationOf(
   { scope }: Endpoint,
   path: string,
-  { operationId, summary, body, query = {}, answer }: Described,
+  { operationId, summary, description, body, example, query = {}, answer }: Described,
 ): JsonObject {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => parameter(name, 'path', { type: 'string' }));
   const inQuery = Object.entries(query).map(([name, schema]) => parameter(name, 'query', schema));
@@ -62,9 +65,11 @@ function operationOf(
   return {
     operationId,
     summary,
-    description: scope === undefined ? 'Any valid key.' : `Scope: ${scope}.`,
+    description: [description, scope === undefined ? 'Any valid key.' : `Scope: ${scope}.`]
+      .filter((text) => text !== undefined)
+      .join(' '),
     parameters: [...inPath, ...inQuery, ...(body === undefined ? [] : [key])],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body, example) } }),
     responses: {
       200: { description: 'Success.', content: contentOf(answer) },
       default: {
@@ -76,11 +81,17 @@ function operationOf(
 }
 
 function parameter(name: string, place: 'path' | 'query' | 'header', schema: JsonObject): JsonObject {
-  return { name, in: place, required: place === 'path', schema };
+  const examples = { 'model': EXAMPLE.model, 'Idempotency-Key': 'order-1' } as Readonly<Record<string, string>>;
+  const example = examples[name];
+  return { name, in: place, required: place === 'path', ...(example === undefined ? {} : { example }), schema };
 }
 
-function contentOf(bodies: Readonly<Record<string, JsonObject>>): JsonObject {
-  return Object.fromEntries(Object.entries(bodies).map(([mediaType, schema]) => [mediaType, { schema }]));
+function contentOf(bodies: Readonly<Record<string, JsonObject>>, example?: JsonObject): JsonObject {
+  const contents = Object.entries(bodies).map(([mediaType, schema]) => [
+    mediaType,
+    { schema, ...(example === undefined ? {} : { example }) },
+  ]);
+  return Object.fromEntries(contents) as JsonObject;
 }
 
 function ref(name: string): JsonObject {
@@ -90,29 +101,37 @@ function ref(name: string): JsonObject {
 const json = (name: string): Described['answer'] => ({ 'application/json': ref(name) });
 const PICTURES: Described['answer'] = { ...json('Images'), 'text/event-stream': { type: 'string' } };
 
+const EXAMPLE = { model: 'sandbox-image', prompt: 'a lighthouse at dusk' } as const satisfies JsonObject;
+
 /** By method and path, as the endpoints have them. */
 export const OPERATIONS: Readonly<Record<string, Described>> = {
   'POST /images/generations': {
     operationId: 'createImage',
-    summary: 'Makes pictures, and answers with them.',
+    summary: 'Create images',
+    description: 'The response has the images. With `stream` it is a stream of events.',
     body: json('ImageRequest'),
+    example: EXAMPLE,
     answer: PICTURES,
   },
   'POST /images/edits': {
     operationId: 'createImageEdit',
-    summary: 'Makes pictures from others.',
+    summary: 'Edit images',
+    description: 'Creates images from others.',
     body: { 'multipart/form-data': ref('ImageEditRequest') },
+    example: { model: EXAMPLE.model, prompt: 'the same by night', image: 'lighthouse.png' },
     answer: PICTURES,
   },
   'POST /videos': {
     operationId: 'createVideo',
-    summary: 'Begins a video, and answers at once.',
+    summary: 'Create a video',
+    description: 'Responds at once: request the video until its status is completed or failed.',
     body: { ...json('VideoRequest'), 'multipart/form-data': ref('VideoRequest') },
+    example: { model: 'sandbox-video', prompt: EXAMPLE.prompt },
     answer: json('Video'),
   },
   'GET /videos': {
     operationId: 'listVideos',
-    summary: 'Lists the videos of the App.',
+    summary: 'List the videos of the App',
     query: {
       limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
       order: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
@@ -120,20 +139,22 @@ export const OPERATIONS: Readonly<Record<string, Described>> = {
     },
     answer: json('VideoList'),
   },
-  'GET /videos/:video_id': { operationId: 'getVideo', summary: 'Reads a video.', answer: json('Video') },
+  'GET /videos/:video_id': { operationId: 'getVideo', summary: 'Get a video', answer: json('Video') },
   'GET /videos/:video_id/content': {
     operationId: 'getVideoContent',
-    summary: 'Reads the file of a completed video, or a Range of it.',
+    summary: 'Download a video',
+    description: 'The file of a completed video, or the part that a Range header names.',
     query: { variant: { type: 'string', enum: ['video'], default: 'video' } },
     answer: { 'video/mp4': { type: 'string', format: 'binary' } },
   },
   'DELETE /videos/:video_id': {
     operationId: 'deleteVideo',
-    summary: 'Deletes a video; one that has not ended is cancelled first.',
+    summary: 'Delete a video',
+    description: 'A video that has not ended is cancelled first.',
     answer: json('DeletedVideo'),
   },
-  'GET /models': { operationId: 'listModels', summary: 'Lists the models.', answer: json('ModelList') },
-  'GET /models/{*model}': { operationId: 'getModel', summary: 'Reads a model.', answer: json('Model') },
+  'GET /models': { operationId: 'listModels', summary: 'List the models', answer: json('ModelList') },
+  'GET /models/{*model}': { operationId: 'getModel', summary: 'Get a model', answer: json('Model') },
 };
 
 const STRING: JsonObject = { type: 'string' };

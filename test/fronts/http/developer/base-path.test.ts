@@ -59,9 +59,14 @@ describe('a public URL with a path', () => {
       };
       const [server] = description.servers.map(({ url }) => new URL(url, `${base}/openapi.json`).href);
       expect(server?.replace(/\/$/, '')).to.equal(base);
-      const page = await (await fetch(`${base}/docs`)).text();
-      for (const [, link = ''] of page.matchAll(/(?:href|src)="([^"]+)"/g))
-        expect((await fetch(new URL(link, `${base}/docs`))).status, link).to.equal(200);
+      for (const at of [`${base}/docs`, `${base}/docs/credits`]) {
+        const page = await (await fetch(at)).text();
+        for (const [, link = ''] of page.matchAll(/(?:href|src)="((?!data:|https?:)[^"]+)"/g)) {
+          const linked = await fetch(new URL(link, at), { redirect: 'manual' });
+          if (linked.status === 200) continue;
+          expect([linked.status, linked.headers.get('location')], link).to.deep.equal([302, `${path}/console`]);
+        }
+      }
     });
   }
 });

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { inTurn } from '../../../../apps/http/host/connections.js';
 import type { AnsweredRequest } from '../../../../apps/http/host/http-context.js';
 import type { JsonObject } from '../../../../core/json.js';
@@ -16,6 +17,7 @@ import { BASE, RestHarness } from './rest-client.js';
 import { forAll } from '../../../harness/for-all.js';
 
 const BURST = 4_000;
+const LARGE = Buffer.alloc(2_000_000);
 const request = (path: string, ...headers: string[]) =>
   `GET ${path} HTTP/1.1\r\n${['Host: x', ...headers].join('\r\n')}\r\n\r\n`;
 const LAST = request('/healthz', 'Connection: close');
@@ -32,6 +34,7 @@ describe('REST serves the requests of one connection in turn', () => {
     answered = [];
     started = 0;
     rest = await RestHarness.open({
+      signedObjects: { handle: () => Promise.resolve({ status: 200, headers: {}, body: Readable.from([LARGE]) }) },
       observer: {
         started: () => {
           started += 1;
@@ -81,7 +84,7 @@ describe('REST serves the requests of one connection in turn', () => {
     let sent = 0;
     // One answer that the client does not read fills the socket, so that nothing continues.
     burst.pause();
-    burst.write(request('/docs/swagger-ui-bundle.js').repeat(20));
+    burst.write(request('/objects/large').repeat(20));
     const chunk = request('/healthz').repeat(1_000);
     while (sent < 300 && burst.write(chunk)) sent += 1;
     burst.once('drain', () => {

@@ -316,12 +316,25 @@ describe('the REST server', () => {
 
   it('serves the documentation from itself and nothing else', async () => {
     const { origin } = await set();
-    const page = await fetch(`${origin}/docs`);
-    const html = await page.text();
-    expect(page.headers.get('content-security-policy')).to.match(/default-src 'none'; script-src 'self';/);
-    expect(html).to.not.match(/https?:|<script>|<style|\son\w+=/);
-    for (const [, path = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g))
-      expect((await fetch(`${origin}/${path}`)).status, path).to.equal(200);
+    for (const path of ['/docs', '/docs/generations', '/docs/guides/api']) {
+      const page = await fetch(origin + path, { headers: { 'Accept-Encoding': 'br' } });
+      const html = await page.text();
+      expect(page.headers.get('content-security-policy')).to.equal(
+        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      );
+      expect([page.headers.get('cache-control'), page.headers.get('content-encoding')]).to.deep.equal([
+        'no-cache',
+        'br',
+      ]);
+      for (const [, link = ''] of html.matchAll(/(?:src|href)="((?!data:|https?:)[^"]+)"/g)) {
+        const { status, headers } = await fetch(new URL(link, page.url), { redirect: 'manual' });
+        // The start page leads on.
+        expect(status, link).to.equal(/^[./]+$/.test(link) ? 302 : 200);
+        if (link.includes('assets/')) expect(headers.get('cache-control')).to.match(/immutable/);
+      }
+      expect(page.headers.get('etag')).to.match(/^W\/"/);
+    }
+    expect((await fetch(`${origin}/docs/nothing`)).status).to.equal(404);
     expect(((await (await fetch(`${origin}/openapi.json`)).json()) as JsonObject)['openapi']).to.match(/^3\.1/);
   });
 });

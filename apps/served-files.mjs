@@ -1,0 +1,31 @@
+/** What the builds of files for browsers have in common. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+
+const PACKAGES = fileURLToPath(new URL('../node_modules/', import.meta.url));
+
+/** The licences of packages, of which built files contain parts. */
+export function licencesOf(packages) {
+  return packages
+    .map((name) => {
+      const folder = join(PACKAGES, name);
+      const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+      if (file === undefined) throw new Error(`The package ${name} has no file with its licence.`);
+      return `${name}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Writes compressed copies beside every file of a folder. Fonts are compressed already. */
+export function compressAll(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || extname(entry.name) === '.woff2') continue;
+    const path = join(entry.parentPath, entry.name);
+    const bytes = readFileSync(path);
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength };
+    writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
+    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+  }
+}
