@@ -11,11 +11,11 @@ import { fileURLToPath } from 'node:url';
 import { compressAll, licencesOf } from '../served-files.mjs';
 
 const BASE = '/console/';
+const TARGETS = ['es2023', 'chrome125', 'firefox128', 'safari17.5'];
 /** By package. Each has the licence beside its files, as the licences require. */
 const PACKAGED = {
   // Not for browsers: of 7 MB the service needs one file.
   'h264-mp4-encoder': ['embuild/dist/h264-mp4-encoder.node.js', 'package.json', 'LICENSE.md'],
-  '@picocss/pico': ['css/pico.min.css', 'LICENSE.md'],
 };
 /** Packages of which the console's files contain parts; their licences go with them. */
 const BUNDLED = [
@@ -29,6 +29,7 @@ const BUNDLED = [
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 await buildConsole(at('../../dist/web'));
+await buildPages(at('../../dist/pages'));
 copyPackaged(at('../../dist/packages'));
 
 /** The names of assets contain a hash of their content, so that browsers may keep them. */
@@ -41,7 +42,7 @@ async function buildConsole(target) {
     splitting: true,
     minify: true,
     format: 'esm',
-    target: ['es2023', 'chrome125', 'firefox128', 'safari17.5'],
+    target: TARGETS,
     jsx: 'automatic',
     jsxImportSource: 'preact',
     outdir: join(target, 'assets'),
@@ -70,6 +71,28 @@ async function buildConsole(target) {
   if (!source.test(page)) throw new Error('apps/web/index.html does not load src/main.tsx as it did.');
   writeFileSync(join(target, 'index.html'), page.replace(source, head.join('\n    ')));
   writeFileSync(join(target, 'licences.txt'), licencesOf(BUNDLED));
+  compressAll(target);
+}
+
+/** Styles, fonts and the script of the pages that the server renders. */
+async function buildPages(target) {
+  rmSync(target, { recursive: true, force: true });
+  await build({
+    entryPoints: { pages: at('../http/pages/pages.css'), theme: at('../reference/browser/theme.ts') },
+    outdir: target,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: TARGETS,
+    assetNames: 'fonts/[name]-[hash]',
+    loader: { '.woff2': 'file' },
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  writeFileSync(
+    join(target, 'licences.txt'),
+    licencesOf(['@fontsource-variable/inter', '@fontsource-variable/geist-mono']),
+  );
   compressAll(target);
 }
 

@@ -38,7 +38,7 @@ function consentForm(
   return html`${alertIf(fault)}
     <p>
       A program that calls itself <strong>${clientName}</strong> wants to use ${AUDIENCES[audience]} for you. Nobody has
-      checked its name. Go on only if you have started this yourself.
+      checked its name. Continue only if you have started this yourself.
     </p>
     <dl class="facts">
       ${
@@ -70,7 +70,7 @@ function consentForm(
     </form>
     <p class="quiet">You can end the connection at any time on your account page.</p>
     <form method="post" action="/sign-out?return=${encodeURIComponent(action)}">
-      <button type="submit" class="outline secondary">Not you? Sign out</button>
+      <button type="submit" class="secondary">Not you? Sign out</button>
     </form>`;
 }
 

@@ -136,7 +136,7 @@ export async function deviceConfirmForm(
     ctx,
     'Connect a device',
     html`<p>
-        <strong>${clientNameOf(client)}</strong> asks to be connected. Go on only if your device shows this code, and
+        <strong>${clientNameOf(client)}</strong> asks to be connected. Continue only if your device shows this code, and
         you have it before you:
       </p>
       <p><code>${userCode}</code></p>

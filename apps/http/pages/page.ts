@@ -1,9 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { html } from 'hono/html';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import { ownOrigins } from '../../config/network-address.js';
 import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
-import { servePackagedFile, serveText } from '../host/pages.js';
+import { BuiltFiles } from '../host/built-files.js';
+import { serveText } from '../host/pages.js';
 import { readBytes } from '../host/request.js';
 import { errorEnvelope, JSON_TYPE, sendText } from '../host/send.js';
 import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
@@ -27,13 +29,13 @@ export function pageText({ title, scripts = [] }: PageOptions, content: Html): s
         <meta name="color-scheme" content="light dark" />
         <title>${title} · Darkroom</title>
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="/assets/pico.css" />
         <link rel="stylesheet" href="/assets/pages.css" />
+        <script src="/assets/theme.js"></script>
         ${scripts.map((src) => html`<script type="module" src="${src}"></script>`)}
       </head>
       <body>
-        <main class="container">
-          <p class="brand">Darkroom</p>
+        <main>
+          <p class="brand"><img src="/assets/icon.svg" alt="" width="20" height="20" />Darkroom</p>
           <h1>${title}</h1>
           ${content}
         </main>
@@ -53,42 +55,33 @@ export function alertIf(text: string | undefined): Html {
   return text === undefined ? html`` : alert(text);
 }
 
-/** Styles of the pages with forms, in addition to Pico's. */
-const PAGE_STYLES = `
-/* The same size as on the account page, on every screen. */
-:root { --pico-font-size: 100%; --pico-border-radius: .5rem; }
-main.container { max-width: 30rem; padding-block: 3rem; }
-.brand { letter-spacing: .08em; text-transform: uppercase; font-size: .8rem; color: var(--pico-muted-color); }
-.alert { border-inline-start: .25rem solid var(--pico-del-color); padding: .75rem 1rem; background: var(--pico-card-background-color); }
-.wide { inline-size: 100%; }
-.alert:empty { display: none; }
-.quiet { color: var(--pico-muted-color); font-size: .85rem; }
-.split { display: flex; flex-wrap: wrap; gap: 1rem; margin-block-end: 1rem; }
-.split > * { flex: 1 1 10rem; margin: 0; }
-.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
-.facts dd { margin: 0; overflow-wrap: anywhere; }
-code { overflow-wrap: anywhere; }
-`;
-
 /** The icon of the pages as SVG: a lens. */
-const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
-<rect width="32" height="32" rx="7" fill="#0172ad"/>
-<circle cx="16" cy="16" r="8.5" fill="none" stroke="#fff" stroke-width="2.5"/>
-<circle cx="16" cy="16" r="3" fill="#fff"/>
+const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20">
+<rect width="20" height="20" rx="5" fill="#171717" stroke="#595959" stroke-width=".5"/>
+<circle cx="10" cy="10" r="5" fill="none" stroke="#fff" stroke-width="1.6"/>
+<circle cx="10" cy="10" r="2" fill="#f5a623"/>
 </svg>
 `;
 
-const CSS_TYPE = 'text/css; charset=utf-8';
-const CACHED = { 'Cache-Control': 'public, max-age=3600' } as const;
-
-/** The styles and the icon of all pages. */
+/** The styles, fonts and the icon of all pages. The build makes them. */
 export function pageAssets(): HttpFront {
+  const files = new BuiltFiles(fileURLToPath(new URL('../../../pages/', import.meta.url)));
+  const file = (name: string): HttpRoute => ({
+    method: 'GET',
+    path: `/${name}`,
+    serve: (ctx) => files.send(ctx, name, 'checked'),
+  });
   return () => [
     createRouter(
       [
-        servePackagedFile('/pico.css', '@picocss/pico', 'css/pico.min.css', CSS_TYPE),
-        serveText('/pages.css', { 'Content-Type': CSS_TYPE, ...CACHED }, PAGE_STYLES),
-        serveText('/icon.svg', { 'Content-Type': 'image/svg+xml', ...CACHED }, PAGE_ICON),
+        file('pages.css'),
+        file('theme.js'),
+        {
+          method: 'GET',
+          path: '/fonts/:file',
+          serve: (ctx) => files.send(ctx, `fonts/${ctx.params['file'] ?? ''}`, 'hashed'),
+        },
+        serveText('/icon.svg', { 'Content-Type': 'image/svg+xml', 'Cache-Control': 'public, max-age=3600' }, PAGE_ICON),
       ],
       '/assets',
     ),

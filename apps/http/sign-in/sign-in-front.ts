@@ -317,7 +317,7 @@ function signInForm(view: SignInView): Html {
 function passkeyButton(returnTo: string): Html {
   return html`<div id="passkey" hidden>
     <p>
-      <button type="button" class="secondary outline wide" data-return="${returnTo}">Sign in with a passkey</button>
+      <button type="button" class="secondary" data-return="${returnTo}">Sign in with a passkey</button>
     </p>
     <p role="alert" class="alert"></p>
   </div>`;
@@ -325,7 +325,7 @@ function passkeyButton(returnTo: string): Html {
 
 function providerLink(provider: string, returnTo: string, isAgain: boolean): Html {
   const address = `/sign-in/provider?return=${encodeURIComponent(returnTo)}${isAgain ? '&again=1' : ''}`;
-  return html`<p><a role="button" class="secondary outline wide" href="${address}">Sign in with ${provider}</a></p>`;
+  return html`<p><a role="button" class="secondary" href="${address}">Sign in with ${provider}</a></p>`;
 }
 
 function linkForm(action: string): Html {
