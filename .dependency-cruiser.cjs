@@ -14,7 +14,7 @@ const RULES = `^core/(${[
   'idempotency/(claim|fingerprint)',
   'media/(ai-mark|image-header|media-types)',
   'people/person',
-  'providers/(provider-report|provider-use)',
+  'providers/(provider-report|provider-state|provider-use)',
   'statistics/half-hour',
   'uploads/upload',
   'usage/usage',

@@ -12,6 +12,7 @@ import {
 import { findGeneration, type GenerationFilter, searchGenerations } from '../../core/generation/read-generations.js';
 import { CANCELS, type ProviderCapabilities } from '../../core/ports/provider.js';
 import { type ConnectedProvider, listProviders, type ProviderWorker } from '../../core/providers/list-providers.js';
+import { PROVIDER_STATES } from '../../core/providers/provider-state.js';
 import { CIRCUITS } from '../../core/providers/provider-use.js';
 import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover.js';
 import { addUpCosts, type ModelCosts, readUsageRequest } from '../../core/usage/read-usage.js';
@@ -32,6 +33,7 @@ import {
   ProviderCircuit,
   type ProviderCostSchema,
   type ProviderPromisesSchema,
+  ProviderState,
   type ProviderWorkerSchema,
 } from './generated/darkroom/v1/providers_pb.js';
 import { OVERVIEW_METHODS } from './overview.js';
@@ -160,6 +162,7 @@ function renderModelCosts({ modelKey, money, units, ...sums }: ModelCosts): Mess
 }
 
 const CIRCUIT = valuesByWord(CIRCUITS, ProviderCircuit);
+const STATE = valuesByWord(PROVIDER_STATES, ProviderState);
 const CANCEL = valuesByWord(CANCELS, ProviderCancels);
 
 function renderProvider(p: ConnectedProvider): MessageInitShape<typeof ConnectedProviderSchema> {
@@ -177,6 +180,11 @@ function renderProvider(p: ConnectedProvider): MessageInitShape<typeof Connected
     tasks: p.tasks,
     waiting: p.waiting,
     workers: p.workers.map(renderWorker),
+    state: STATE[p.condition.state],
+    reason: p.condition.reason,
+    pauseEndTime: timestamp(p.condition.pausedUntil),
+    failTime: timestamp(p.condition.failingSince),
+    lastCallTime: timestamp(p.condition.lastCallAt),
   };
 }
 

@@ -65,7 +65,9 @@ const NAMES: Readonly<Record<string, string>> = {
   earlier_time: 'earlier_at',
   erase_time: 'erased_at',
   expire_time: 'expires_at',
+  fail_time: 'failing_since',
   from_book: 'from',
+  last_call_time: 'last_call_at',
   last_sign_in_time: 'last_sign_in_on',
   last_use_time: 'last_used_on',
   median_submit_time: 'median_submit_ms',
@@ -105,7 +107,7 @@ const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const FIRST: Readonly<Record<string, string>> = {
   Account: 'account_id display_name currency create_time suspend_time',
   ApiKey: 'key_id account_id app_id display_name scopes monthly_cap',
-  ConnectedProvider: 'name kind circuit tasks waiting',
+  ConnectedProvider: 'name kind state reason pause_end_time fail_time last_call_time circuit tasks waiting',
   Entry: 'sequence create_time',
   Person: 'person_id account_id email create_time disable_time last_sign_in_time promote_time',
   RunRecoveryResponse:

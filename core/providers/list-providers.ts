@@ -1,6 +1,7 @@
 import type { Machine, Models } from '../context.js';
 import { isFarAhead } from '../settings.js';
 import type { ProviderCapabilities } from '../ports/provider.js';
+import { conditionOf, type ProviderCondition } from './provider-state.js';
 import type { ProviderHealth, ProviderLimits, ProviderUse } from './provider-use.js';
 
 /** A worker that has not reported for this long, in milliseconds, may be gone. */
@@ -36,6 +37,8 @@ export interface ConnectedProvider {
   readonly models: readonly RoutedModel[];
   /** The worst that a current worker sees. */
   readonly circuit: ProviderHealth['circuit'];
+  /** Its state in words, and why. */
+  readonly condition: ProviderCondition;
   /** Summed over the current workers. */
   readonly tasks: number;
   readonly waiting: number;
@@ -52,13 +55,15 @@ async function connected(context: Models & Machine, name: string): Promise<Conne
   const { providers, providerUses, clock } = context;
   const workers = workersOf(await providerUses.read(name), clock.now());
   const current = workers.filter(({ isCurrent }) => isCurrent);
+  const limits = providers.limits(name);
   const circuits = current.map(({ health }) => health.circuit);
   return {
     name,
     kind: providers.kind(name) ?? '',
-    limits: providers.limits(name),
+    limits,
     models: modelsAt(context, name),
     circuit: circuits.includes('paused') ? 'paused' : circuits.includes('trying') ? 'trying' : 'closed',
+    condition: conditionOf(current, { limits, earlier: workers[0]?.health.lastCallAt, now: clock.now() }),
     tasks: current.reduce((sum, { tasks }) => sum + tasks, 0),
     waiting: current.reduce((sum, { waiting }) => sum + waiting, 0),
     workers,

@@ -5,7 +5,14 @@ import type { Ports } from '../ports/ports.js';
 import { boundedWaitMs, type Settings } from '../settings.js';
 import { momentOf, OwnShare, type RenewalOptions, ShareRenewals } from './provider-shares.js';
 import type { ProviderFailure } from './provider-report.js';
-import { type Moment, type ProviderHealth, type ProviderLimits, SHARE_MS, type ShareRequest } from './provider-use.js';
+import {
+  type Moment,
+  type ProviderFault,
+  type ProviderHealth,
+  type ProviderLimits,
+  SHARE_MS,
+  type ShareRequest,
+} from './provider-use.js';
 
 /**
  * Controls the use of providers by the runs of one process: within the limits that all processes share, and as long as
@@ -281,7 +288,7 @@ class InstanceGate {
 
   /** A call of the holder was answered; `submitMs` of a submission that was taken. */
   private answered(holder: object, submitMs?: number): void {
-    this.circuit.answered(submitMs);
+    this.circuit.answered(this.moment, submitMs);
     if (submitMs === undefined) return;
     this.tried(holder);
     this.options.onChange();
@@ -435,6 +442,10 @@ class Circuit {
   private silentUntil = -Infinity;
   private crowdedUntil = -Infinity;
   private lastError: ProviderHealth['lastError'];
+  private lastCallAt: number | undefined;
+  /** When the first of the failures, and of the refusals, was. */
+  private failingSince = 0;
+  private refusedSince = 0;
   private readonly submitTimes: number[] = [];
 
   /** When something may be submitted again, by the monotonic clock; a time that has passed when it may be at once. */
@@ -448,7 +459,8 @@ class Circuit {
   }
 
   /** A call was answered; `submitMs` of a submission that was taken. */
-  answered(submitMs?: number): void {
+  answered({ wall }: Moment, submitMs?: number): void {
+    this.lastCallAt = wall;
     this.failures = 0;
     if (submitMs === undefined) return;
     this.refusals = 0;
@@ -457,9 +469,11 @@ class Circuit {
   }
 
   failed({ wall, monotonic }: Moment, error: unknown): void {
+    this.lastCallAt = wall;
     this.lastError = { at: wall, message: messageOf(error) };
     // A call that was under way when the pause started carries no new information.
     if (this.silentUntil > monotonic) return;
+    if (this.failures === 0) this.failingSince = wall;
     this.failures += 1;
     if (this.failures >= MAX_FAILURES) this.silentUntil = monotonic + pauseMs(this.failures - MAX_FAILURES);
   }
@@ -467,7 +481,9 @@ class Circuit {
   /** A task was refused for lack of capacity. */
   full({ wall, monotonic }: Moment, { message, retryAfterMs, capMs }: Full): void {
     this.failures = 0;
+    this.lastCallAt = wall;
     this.lastError = { at: wall, message };
+    if (this.refusals === 0) this.refusedSince = wall;
     const waitMs = Math.max(pauseMs(this.refusals), boundedWaitMs(retryAfterMs, 0, capMs));
     this.crowdedUntil = Math.max(this.crowdedUntil, monotonic + waitMs);
     this.refusals += 1;
@@ -476,12 +492,21 @@ class Circuit {
   /** For operators, with the end of a pause by the wall clock. */
   health({ wall, monotonic }: Moment): ProviderHealth {
     const pausedMs = this.opensAt - monotonic;
+    const circuit = pausedMs > 0 ? 'paused' : this.isDoubtful ? 'trying' : 'closed';
     return {
-      circuit: pausedMs > 0 ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
+      circuit,
       ...(pausedMs > 0 ? { pausedUntil: wall + pausedMs } : {}),
       ...(this.lastError === undefined ? {} : { lastError: this.lastError }),
       ...(this.submitTimes.length === 0 ? {} : { medianSubmitMs: medianOf(this.submitTimes) }),
+      ...(circuit === 'closed' ? {} : { fault: this.fault }),
+      ...(this.lastCallAt === undefined ? {} : { lastCallAt: this.lastCallAt }),
     };
+  }
+
+  private get fault(): ProviderFault {
+    if (this.failures >= MAX_FAILURES || this.refusals === 0)
+      return { kind: 'silent', count: this.failures, since: this.failingSince };
+    return { kind: 'full', count: this.refusals, since: this.refusedSince };
   }
 }
 

@@ -12,6 +12,16 @@ export interface ProviderLimits {
 export const CIRCUITS = ['closed', 'trying', 'paused'] as const;
 export type Circuit = (typeof CIRCUITS)[number];
 
+/** Why a provider is paused or tried again. */
+export interface ProviderFault {
+  /** `silent`: calls had no usable answer. `full`: tasks were refused for lack of capacity. */
+  readonly kind: 'silent' | 'full';
+  /** How many in a row. */
+  readonly count: number;
+  /** When the first of them failed. */
+  readonly since: number;
+}
+
 /** The state of a provider as last seen by one worker. */
 export interface ProviderHealth {
   readonly circuit: Circuit;
@@ -20,6 +30,10 @@ export interface ProviderHealth {
   readonly lastError?: { readonly at: number; readonly message: string };
   /** The median time of the newest submissions, in milliseconds. */
   readonly medianSubmitMs?: number;
+  /** Absent while the circuit is closed. */
+  readonly fault?: ProviderFault;
+  /** When a call last ended; absent before the first one. */
+  readonly lastCallAt?: number;
 }
 
 /** The part of a provider that one worker may use until `expiresAt`. */

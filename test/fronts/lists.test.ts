@@ -15,6 +15,7 @@ import { file_darkroom_v1_erasure } from '../../apps/grpc/generated/darkroom/v1/
 import { file_darkroom_v1_generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { file_darkroom_v1_media } from '../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { file_darkroom_v1_operations } from '../../apps/grpc/generated/darkroom/v1/operations_pb.js';
+import { file_darkroom_v1_overview } from '../../apps/grpc/generated/darkroom/v1/overview_pb.js';
 import { file_darkroom_v1_people } from '../../apps/grpc/generated/darkroom/v1/people_pb.js';
 import { file_darkroom_v1_providers } from '../../apps/grpc/generated/darkroom/v1/providers_pb.js';
 import { file_darkroom_v1_storage } from '../../apps/grpc/generated/darkroom/v1/storage_pb.js';
@@ -39,6 +40,7 @@ import {
 import { IMAGE_TYPES } from '../../core/media/media-types.js';
 import { SIGN_IN_METHODS } from '../../core/people/sessions.js';
 import { CANCELS } from '../../core/ports/provider.js';
+import { PROVIDER_STATES } from '../../core/providers/provider-state.js';
 import { CIRCUITS } from '../../core/providers/provider-use.js';
 import { UPLOAD_STATES } from '../../core/uploads/manage-uploads.js';
 import { USAGE_BY } from '../../core/usage/read-usage.js';
@@ -138,6 +140,7 @@ const ENUMS: Readonly<Record<string, readonly string[]>> = {
   PriceUnit: LISTS.PRICE_UNITS,
   ProviderCancels: CANCELS,
   ProviderCircuit: CIRCUITS,
+  ProviderState: PROVIDER_STATES,
   ReferenceRole: REFERENCE_ROLES,
   UploadState: UPLOAD_STATES,
   UsageBy: USAGE_BY,
@@ -157,6 +160,7 @@ const FILES: readonly DescFile[] = [
   file_darkroom_v1_generations,
   file_darkroom_v1_media,
   file_darkroom_v1_operations,
+  file_darkroom_v1_overview,
   file_darkroom_v1_people,
   file_darkroom_v1_providers,
   file_darkroom_v1_storage,

@@ -81,7 +81,7 @@ function providersText(providers: readonly ConnectedProvider[], json: Operator['
   const rows = providers.map((p) => [
     p.name,
     p.kind,
-    stateOf(p, json),
+    stateText(p, json),
     p.tasks,
     p.waiting,
     limitsText(p),
@@ -92,17 +92,24 @@ function providersText(providers: readonly ConnectedProvider[], json: Operator['
   return [table(titles, rows), ...providers.map((p) => aboutLines(p, json).join('\n'))].join('\n\n');
 }
 
-function circuitOf(seen: ConnectedProvider | ProviderWorker, json: Operator['json']): string {
-  return json(seen)['circuit'] as string;
+/** The words of states, where they differ from those in the JSON. */
+const STATE_WORDS: Readonly<Record<string, string>> = { closed: 'working', trying: 'trying again' };
+
+function stateText(seen: ConnectedProvider | ProviderWorker, json: Operator['json']): string {
+  const { state, circuit } = json(seen);
+  const word = (state ?? circuit) as string;
+  return STATE_WORDS[word] ?? word;
 }
 
-function stateOf(provider: ConnectedProvider, json: Operator['json']): string {
-  const { circuit, workers } = provider;
-  const current = workers.filter((worker) => worker.current);
-  if (current.length === 0) return workers[0] === undefined ? 'unused' : 'not seen';
-  const same = current.filter((worker) => worker.circuit === circuit).length;
-  const word = circuitOf(provider, json);
-  return same === current.length ? word : `${word} in ${same} of ${current.length}`;
+/** The state with its times, and its reason. */
+function conditionText(provider: ConnectedProvider, json: Operator['json']): string {
+  const { reason, pauseEndTime, failTime, lastCallTime } = provider;
+  const times = [
+    ...(pauseEndTime === undefined ? [] : [`until ${isoTime(pauseEndTime)}`]),
+    ...(failTime === undefined ? [] : [`failing since ${isoTime(failTime)}`]),
+    ...(failTime !== undefined || lastCallTime === undefined ? [] : [`last used ${isoTime(lastCallTime)}`]),
+  ];
+  return `${[stateText(provider, json), ...times].join(', ')}. ${printable(reason)}`;
 }
 
 function limitsText({ maxConcurrent, maxSubmissionsPerMinute }: ConnectedProvider): string {
@@ -121,11 +128,12 @@ function submitText(workers: readonly ProviderWorker[]): string {
   return least === most ? `${least} ms` : `${least} to ${most} ms`;
 }
 
-function aboutLines({ name, models, workers }: ConnectedProvider, json: Operator['json']): string[] {
+function aboutLines(provider: ConnectedProvider, json: Operator['json']): string[] {
+  const { name, models, workers } = provider;
   return [
-    `${name}:`,
+    `${name}: ${conditionText(provider, json)}`,
     ...(models.length === 0 ? ['  no model has it in its route'] : capabilitiesByModel(models, json)),
-    ...(workers.length === 0 ? ['  not used in the last hour'] : workers.flatMap((one) => workerLines(one, json))),
+    ...workers.flatMap((one) => workerLines(one, json)),
   ];
 }
 
@@ -182,8 +190,8 @@ function neededMasks(most: number): string {
 
 function workerLines(use: ProviderWorker, json: Operator['json']): string[] {
   const { worker, pauseEndTime, lastError, seenTime, current, tasks, waiting } = use;
-  const circuit = circuitOf(use, json);
-  const state = circuit === 'paused' && pauseEndTime !== undefined ? `paused until ${isoTime(pauseEndTime)}` : circuit;
+  const word = stateText(use, json);
+  const state = word === 'paused' && pauseEndTime !== undefined ? `paused until ${isoTime(pauseEndTime)}` : word;
   const seen = current
     ? `${state}, ${counted(tasks, 'task')}, ${waiting} waiting`
     : `last seen ${isoTime(seenTime)}, ${state} then`;

@@ -173,6 +173,8 @@ describe('darkroom providers list', () => {
       pausedUntil: now + 30_000,
       lastError: { at: now - 5, message: 'GET http://10.0.0.7:1234/queue: \u001b[2J reset' },
       medianSubmitMs: 412,
+      fault: { kind: 'silent', count: 5, since: now - 9_000 },
+      lastCallAt: now - 5,
     } as const;
     await grpc.harness.context.providerUses.replace(
       {
@@ -192,7 +194,7 @@ describe('darkroom providers list', () => {
     const { stdout } = await grpc.operate(['providers', 'list', '--json']);
     expect(JSON.parse(stdout)).to.deep.equal(messageJson(listed));
     const first = messageJson(listed.providers[0]);
-    expect(first).to.include({ circuit: 'paused', tasks: 1, waiting: 3 });
+    expect(first).to.include({ circuit: 'paused', tasks: 1, waiting: 3, state: 'paused' });
     expect(first).to.have.nested.property('models[0].promises').that.deep.equals(capabilitiesJson(PROMISES));
     expect(capabilitiesJson(PROMISES)).to.deep.equal({
       answers_with_outputs: false,
@@ -213,8 +215,12 @@ describe('darkroom providers list', () => {
     expect(stdout).to.match(/^ {2}worker one: paused until \S+Z, 1 task, 3 waiting$/m);
     expect(stdout).to.match(/^ {4}\S+Z GET http:\/\/10\.0\.0\.7:1234\/queue: .*reset$/m);
     expect(stdout).to.not.include('\u001b');
-    expect(stdout).to.match(/^ {2}worker two: last seen \S+Z, closed then$/m);
-    expect(stdout).to.match(/^unused:\n {2}no model has it in its route\n {2}not used in the last hour$/m);
+    expect(stdout).to.match(/^ {2}worker two: last seen \S+Z, working then$/m);
+    expect(stdout).to.match(
+      /^canned: paused, until \S+Z, failing since \S+Z\. 5 calls in a row had no usable answer: GET 10\.0\.0\.7:1234 {2,}\[2J reset\.$/m,
+    );
+    expect(stdout).to.match(/^unused: idle\. Ready\. Not used in the last hour\.\n {2}no model has it in its route$/m);
+    expect(stdout).to.not.match(/\bclosed\b/);
   });
 
   it('shows how many masks a model takes, over gRPC as on the stores', async () => {

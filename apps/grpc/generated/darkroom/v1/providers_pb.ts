@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/providers.proto.
  */
 export const file_darkroom_v1_providers: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXJrcm9vbS92MS9wcm92aWRlcnMucHJvdG8SC2Rhcmtyb29tLnYxIrMCChBQcm92aWRlclByb21pc2VzEhwKFGFuc3dlcnNfd2l0aF9vdXRwdXRzGAEgASgIEhYKDmFza2VkX2J5X3Rva2VuGAIgASgIEhgKEHRha2VzX3Rva2VuX29uY2UYAyABKAgSLgoLc2V0dGxlX3RpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLQoHY2FuY2VscxgFIAEoDjIcLmRhcmtyb29tLnYxLlByb3ZpZGVyQ2FuY2VscxIvCgxyZXN1bHRzX2tlcHQYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDAoEcGFpZBgHIAEoCBIdChVtYXhfbWFza2VkX3JlZmVyZW5jZXMYCCABKAUSEgoKbmVlZHNfbWFzaxgJIAEoCCJhCgtSb3V0ZWRNb2RlbBIRCgltb2RlbF9rZXkYASABKAkSDgoGd2VpZ2h0GAIgASgFEi8KCHByb21pc2VzGAMgASgLMh0uZGFya3Jvb20udjEuUHJvdmlkZXJQcm9taXNlcyJKCg1Qcm92aWRlckVycm9yEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYAiABKAki2QIKDlByb3ZpZGVyV29ya2VyEg4KBndvcmtlchgBIAEoCRItCgdjaXJjdWl0GAIgASgOMhwuZGFya3Jvb20udjEuUHJvdmlkZXJDaXJjdWl0EjIKDnBhdXNlX2VuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpsYXN0X2Vycm9yGAQgASgLMhouZGFya3Jvb20udjEuUHJvdmlkZXJFcnJvchI1ChJtZWRpYW5fc3VibWl0X3RpbWUYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFdGFza3MYBiABKAUSDwoHd2FpdGluZxgHIAEoBRINCgVzbG90cxgIIAEoBRItCglzZWVuX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2N1cnJlbnQYCiABKAgizgIKEUNvbm5lY3RlZFByb3ZpZGVyEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRIbCg5tYXhfY29uY3VycmVudBgDIAEoBUgAiAEBEicKGm1heF9zdWJtaXNzaW9uc19wZXJfbWludXRlGAQgASgFSAGIAQESKAoGbW9kZWxzGAUgAygLMhguZGFya3Jvb20udjEuUm91dGVkTW9kZWwSLQoHY2lyY3VpdBgGIAEoDjIcLmRhcmtyb29tLnYxLlByb3ZpZGVyQ2lyY3VpdBINCgV0YXNrcxgHIAEoBRIPCgd3YWl0aW5nGAggASgFEiwKB3dvcmtlcnMYCSADKAsyGy5kYXJrcm9vbS52MS5Qcm92aWRlcldvcmtlckIRCg9fbWF4X2NvbmN1cnJlbnRCHQobX21heF9zdWJtaXNzaW9uc19wZXJfbWludXRlIjEKDVByb3ZpZGVyTW9uZXkSDgoGbWljcm9zGAEgASgDEhAKCGN1cnJlbmN5GAIgASgJIpYCCgxQcm92aWRlckNvc3QSDwoHYXR0ZW1wdBgBIAEoBRIQCghwcm92aWRlchgCIAEoCRIZCgxpbnB1dF90b2tlbnMYAyABKANIAIgBARIaCg1vdXRwdXRfdG9rZW5zGAQgASgDSAGIAQESFwoKY29tcHV0ZV9tcxgFIAEoA0gCiAEBEikKBW1vbmV5GAYgASgLMhouZGFya3Jvb20udjEuUHJvdmlkZXJNb25leRIfChJiaWxsZWRfdW5pdF9taWNyb3MYByABKANIA4gBAUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQg0KC19jb21wdXRlX21zQhUKE19iaWxsZWRfdW5pdF9taWNyb3MqigEKD1Byb3ZpZGVyQ2lyY3VpdBIgChxQUk9WSURFUl9DSVJDVUlUX1VOU1BFQ0lGSUVEEAASGwoXUFJPVklERVJfQ0lSQ1VJVF9DTE9TRUQQARIbChdQUk9WSURFUl9DSVJDVUlUX1RSWUlORxACEhsKF1BST1ZJREVSX0NJUkNVSVRfUEFVU0VEEAMqjAEKD1Byb3ZpZGVyQ2FuY2VscxIgChxQUk9WSURFUl9DQU5DRUxTX1VOU1BFQ0lGSUVEEAASHAoYUFJPVklERVJfQ0FOQ0VMU19OT1RISU5HEAESGwoXUFJPVklERVJfQ0FOQ0VMU19RVUVVRUQQAhIcChhQUk9WSURFUl9DQU5DRUxTX1JVTk5JTkcQA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChtkYXJrcm9vbS92MS9wcm92aWRlcnMucHJvdG8SC2Rhcmtyb29tLnYxIrMCChBQcm92aWRlclByb21pc2VzEhwKFGFuc3dlcnNfd2l0aF9vdXRwdXRzGAEgASgIEhYKDmFza2VkX2J5X3Rva2VuGAIgASgIEhgKEHRha2VzX3Rva2VuX29uY2UYAyABKAgSLgoLc2V0dGxlX3RpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLQoHY2FuY2VscxgFIAEoDjIcLmRhcmtyb29tLnYxLlByb3ZpZGVyQ2FuY2VscxIvCgxyZXN1bHRzX2tlcHQYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDAoEcGFpZBgHIAEoCBIdChVtYXhfbWFza2VkX3JlZmVyZW5jZXMYCCABKAUSEgoKbmVlZHNfbWFzaxgJIAEoCCJhCgtSb3V0ZWRNb2RlbBIRCgltb2RlbF9rZXkYASABKAkSDgoGd2VpZ2h0GAIgASgFEi8KCHByb21pc2VzGAMgASgLMh0uZGFya3Jvb20udjEuUHJvdmlkZXJQcm9taXNlcyJKCg1Qcm92aWRlckVycm9yEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYAiABKAki2QIKDlByb3ZpZGVyV29ya2VyEg4KBndvcmtlchgBIAEoCRItCgdjaXJjdWl0GAIgASgOMhwuZGFya3Jvb20udjEuUHJvdmlkZXJDaXJjdWl0EjIKDnBhdXNlX2VuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpsYXN0X2Vycm9yGAQgASgLMhouZGFya3Jvb20udjEuUHJvdmlkZXJFcnJvchI1ChJtZWRpYW5fc3VibWl0X3RpbWUYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFdGFza3MYBiABKAUSDwoHd2FpdGluZxgHIAEoBRINCgVzbG90cxgIIAEoBRItCglzZWVuX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2N1cnJlbnQYCiABKAgioAQKEUNvbm5lY3RlZFByb3ZpZGVyEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRIbCg5tYXhfY29uY3VycmVudBgDIAEoBUgAiAEBEicKGm1heF9zdWJtaXNzaW9uc19wZXJfbWludXRlGAQgASgFSAGIAQESKAoGbW9kZWxzGAUgAygLMhguZGFya3Jvb20udjEuUm91dGVkTW9kZWwSLQoHY2lyY3VpdBgGIAEoDjIcLmRhcmtyb29tLnYxLlByb3ZpZGVyQ2lyY3VpdBINCgV0YXNrcxgHIAEoBRIPCgd3YWl0aW5nGAggASgFEiwKB3dvcmtlcnMYCSADKAsyGy5kYXJrcm9vbS52MS5Qcm92aWRlcldvcmtlchIpCgVzdGF0ZRgKIAEoDjIaLmRhcmtyb29tLnYxLlByb3ZpZGVyU3RhdGUSDgoGcmVhc29uGAsgASgJEjIKDnBhdXNlX2VuZF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglmYWlsX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmxhc3RfY2FsbF90aW1lGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fbWF4X2NvbmN1cnJlbnRCHQobX21heF9zdWJtaXNzaW9uc19wZXJfbWludXRlIjEKDVByb3ZpZGVyTW9uZXkSDgoGbWljcm9zGAEgASgDEhAKCGN1cnJlbmN5GAIgASgJIpYCCgxQcm92aWRlckNvc3QSDwoHYXR0ZW1wdBgBIAEoBRIQCghwcm92aWRlchgCIAEoCRIZCgxpbnB1dF90b2tlbnMYAyABKANIAIgBARIaCg1vdXRwdXRfdG9rZW5zGAQgASgDSAGIAQESFwoKY29tcHV0ZV9tcxgFIAEoA0gCiAEBEikKBW1vbmV5GAYgASgLMhouZGFya3Jvb20udjEuUHJvdmlkZXJNb25leRIfChJiaWxsZWRfdW5pdF9taWNyb3MYByABKANIA4gBAUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQg0KC19jb21wdXRlX21zQhUKE19iaWxsZWRfdW5pdF9taWNyb3MqigEKD1Byb3ZpZGVyQ2lyY3VpdBIgChxQUk9WSURFUl9DSVJDVUlUX1VOU1BFQ0lGSUVEEAASGwoXUFJPVklERVJfQ0lSQ1VJVF9DTE9TRUQQARIbChdQUk9WSURFUl9DSVJDVUlUX1RSWUlORxACEhsKF1BST1ZJREVSX0NJUkNVSVRfUEFVU0VEEAMq1QEKDVByb3ZpZGVyU3RhdGUSHgoaUFJPVklERVJfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZQUk9WSURFUl9TVEFURV9IRUFMVEhZEAESFwoTUFJPVklERVJfU1RBVEVfSURMRRACEhkKFVBST1ZJREVSX1NUQVRFX1NMT1dFRBADEhkKFVBST1ZJREVSX1NUQVRFX1BBVVNFRBAEEhkKFVBST1ZJREVSX1NUQVRFX1RSWUlORxAFEh4KGlBST1ZJREVSX1NUQVRFX1VOUkVBQ0hBQkxFEAYqjAEKD1Byb3ZpZGVyQ2FuY2VscxIgChxQUk9WSURFUl9DQU5DRUxTX1VOU1BFQ0lGSUVEEAASHAoYUFJPVklERVJfQ0FOQ0VMU19OT1RISU5HEAESGwoXUFJPVklERVJfQ0FOQ0VMU19RVUVVRUQQAhIcChhQUk9WSURFUl9DQU5DRUxTX1JVTk5JTkcQA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * What a provider promises of the tasks of one model.
@@ -308,6 +308,41 @@ export type ConnectedProvider = Message<"darkroom.v1.ConnectedProvider"> & {
    * @generated from field: repeated darkroom.v1.ProviderWorker workers = 9;
    */
   workers: ProviderWorker[];
+
+  /**
+   * Its state in words.
+   *
+   * @generated from field: darkroom.v1.ProviderState state = 10;
+   */
+  state: ProviderState;
+
+  /**
+   * Why it is in this state, without addresses and times.
+   *
+   * @generated from field: string reason = 11;
+   */
+  reason: string;
+
+  /**
+   * When the first paused worker submits again; absent if none is paused.
+   *
+   * @generated from field: google.protobuf.Timestamp pause_end_time = 12;
+   */
+  pauseEndTime?: Timestamp | undefined;
+
+  /**
+   * When the calls or submissions that fail began to fail; absent if none do.
+   *
+   * @generated from field: google.protobuf.Timestamp fail_time = 13;
+   */
+  failTime?: Timestamp | undefined;
+
+  /**
+   * When a worker last called it; absent if that is not known.
+   *
+   * @generated from field: google.protobuf.Timestamp last_call_time = 14;
+   */
+  lastCallTime?: Timestamp | undefined;
 };
 
 /**
@@ -450,6 +485,68 @@ export const ProviderCircuitSchema: GenEnum<ProviderCircuit> = /*@__PURE__*/
   enumDesc(file_darkroom_v1_providers, 0);
 
 /**
+ * The state of a provider in words.
+ *
+ * @generated from enum darkroom.v1.ProviderState
+ */
+export enum ProviderState {
+  /**
+   * Not a valid value.
+   *
+   * @generated from enum value: PROVIDER_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It has tasks, or was called in the last minute.
+   *
+   * @generated from enum value: PROVIDER_STATE_HEALTHY = 1;
+   */
+  HEALTHY = 1,
+
+  /**
+   * Ready, without tasks.
+   *
+   * @generated from enum value: PROVIDER_STATE_IDLE = 2;
+   */
+  IDLE = 2,
+
+  /**
+   * Tasks are made, but fewer than wanted: a limit is reached, or some workers pause.
+   *
+   * @generated from enum value: PROVIDER_STATE_SLOWED = 3;
+   */
+  SLOWED = 3,
+
+  /**
+   * Nothing is submitted before pause_end_time.
+   *
+   * @generated from enum value: PROVIDER_STATE_PAUSED = 4;
+   */
+  PAUSED = 4,
+
+  /**
+   * One task at a time is submitted, until one is accepted.
+   *
+   * @generated from enum value: PROVIDER_STATE_TRYING = 5;
+   */
+  TRYING = 5,
+
+  /**
+   * It has not answered many calls in a row.
+   *
+   * @generated from enum value: PROVIDER_STATE_UNREACHABLE = 6;
+   */
+  UNREACHABLE = 6,
+}
+
+/**
+ * Describes the enum darkroom.v1.ProviderState.
+ */
+export const ProviderStateSchema: GenEnum<ProviderState> = /*@__PURE__*/
+  enumDesc(file_darkroom_v1_providers, 1);
+
+/**
  * What a cancellation stops at a provider.
  *
  * @generated from enum darkroom.v1.ProviderCancels
@@ -488,5 +585,5 @@ export enum ProviderCancels {
  * Describes the enum darkroom.v1.ProviderCancels.
  */
 export const ProviderCancelsSchema: GenEnum<ProviderCancels> = /*@__PURE__*/
-  enumDesc(file_darkroom_v1_providers, 1);
+  enumDesc(file_darkroom_v1_providers, 2);
 
