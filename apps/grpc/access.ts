@@ -6,6 +6,7 @@ import {
   createKey,
   expireKey,
   renameAccount,
+  renameApp,
   resumeAccount,
   revokeKey,
   suspendAccount,
@@ -102,6 +103,10 @@ export const ACCESS_METHODS: readonly ServedMethod<
   plain(method.createApp, 'access:write', async ({ context, request }) => {
     const accountId = readUuid(request.accountId, '/account_id');
     return { app: renderApp(await createApp(context, { accountId, name: request.displayName })) };
+  }),
+  plain(method.renameApp, 'access:write', async ({ context, request }) => {
+    const appId = readUuid(request.appId, '/app_id');
+    return { app: renderApp(await renameApp(context, { appId, name: request.displayName })) };
   }),
   plain(method.listApps, 'access:read', async ({ context, request }) => {
     const { items, nextCursor = '' } = await pageOfAccount(context, request, 'apps', (accountId, page) =>

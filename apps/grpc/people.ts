@@ -4,11 +4,16 @@ import { erasePerson } from '../../core/erasure/request-erasure.js';
 import { createPerson, disablePerson, enablePerson, resetPerson } from '../../core/people/manage-people.js';
 import { demotePerson, promotePerson } from '../../core/people/operators.js';
 import type { Person } from '../../core/people/person.js';
-import { createSignInLink } from '../../core/people/sign-in.js';
+import { createSignInLink, renewSignInLink } from '../../core/people/sign-in.js';
 import { signInPath } from '../sign-in-link.js';
 import { pageOfAccount, renderErasure } from './access.js';
 import { timestamp } from './enums.js';
-import { type CreatePersonResponseSchema, People, type PersonSchema } from './generated/darkroom/v1/people_pb.js';
+import {
+  type CreatePersonResponseSchema,
+  People,
+  type PersonSchema,
+  type SignInLinkSchema,
+} from './generated/darkroom/v1/people_pb.js';
 import { plain, readUuid, type ServedMethod } from './method.js';
 
 const { method } = People;
@@ -35,6 +40,10 @@ export const PEOPLE_METHODS: readonly ServedMethod<Money & Identity & Erasing & 
   plain(method.resetPerson, 'access:write', async ({ context, request }) =>
     renderWithLink(context, await resetPerson(context, idOf(request))),
   ),
+  plain(method.createSignInLink, 'access:write', async ({ context, request }) => {
+    const { person, secret, expiresAt } = await renewSignInLink(context, idOf(request));
+    return { person: renderPerson(person), signInLink: renderLink(secret, expiresAt) };
+  }),
   plain(method.erasePerson, 'erasure:write', async ({ context, request }) => ({
     erasure: renderErasure(await erasePerson(context, idOf(request))),
   })),
@@ -57,8 +66,11 @@ async function renderWithLink(
 ): Promise<Omit<MessageInitShape<typeof CreatePersonResponseSchema>, '$typeName'>> {
   if (person.password !== undefined || person.disabledAt !== undefined) return { person: renderPerson(person) };
   const { secret, expiresAt } = await createSignInLink(context, person.personId);
-  const signInLink = { path: signInPath(secret), expireTime: timestamp(expiresAt) };
-  return { person: renderPerson(person), signInLink };
+  return { person: renderPerson(person), signInLink: renderLink(secret, expiresAt) };
+}
+
+function renderLink(secret: string, expiresAt: number): MessageInitShape<typeof SignInLinkSchema> {
+  return { path: signInPath(secret), expireTime: timestamp(expiresAt) };
 }
 
 /** Without what they sign in with. */

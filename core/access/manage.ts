@@ -2,6 +2,7 @@ import { throwIfAborted } from '../cancellation.js';
 import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import type { Account } from '../credits/account.js';
 import type { AccountCommand } from '../credits/decide.js';
+import { ERASED_NAME } from '../erasure/erasure.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, isText } from '../fields.js';
 import { derivedUuid, isUuid } from '../ids.js';
@@ -58,6 +59,27 @@ export async function createApp(
   throwIfAborted(context.call);
   if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
   return app;
+}
+
+/**
+ * Renames an App. Throws NOT_FOUND, FIELD_INVALID, and CONFLICT for an App of an account that was erased, also while the
+ * name was being written: it is then removed again.
+ */
+export async function renameApp(
+  context: Money & Identity & Call,
+  { appId, name }: { readonly appId: string; readonly name: string },
+): Promise<App> {
+  const { credentials, call } = context;
+  const app = await credentials.readApp(appId, call);
+  if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${appId}.`);
+  const next = { ...app, name: readName(name) };
+  await requireUsableAccount(context, app.accountId);
+  throwIfAborted(call);
+  await credentials.renameApp(appId, next.name);
+  const account = await context.accounts.read(app.accountId, undefined, 'totals');
+  if (account?.erasedAt === undefined) return next;
+  await credentials.renameApp(appId, ERASED_NAME);
+  throw accountErased(app.accountId);
 }
 
 /** Throws NOT_FOUND, and CONFLICT for an account that was erased. */

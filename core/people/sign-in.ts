@@ -45,6 +45,28 @@ export async function createSignInLink(
   return { secret, expiresAt: artefact.expiresAt };
 }
 
+/**
+ * A new link for a person who never signed in, in place of an earlier one, which ends. Throws NOT_FOUND, and CONFLICT for
+ * a person who has signed in, or who is disabled.
+ */
+export async function renewSignInLink(
+  ports: Identity & Machine & Call,
+  personId: string,
+): Promise<{ readonly person: Person; readonly secret: string; readonly expiresAt: number }> {
+  const hasIdentity = (await ports.people.listIdentities(personId)).length > 0;
+  const person = await changePerson(ports, personId, (current) => {
+    const { email, disabledAt, lastSignInAt, passkeys } = current;
+    if (disabledAt !== undefined) throw new ServiceError('CONFLICT', `${email} is disabled; enable the person first.`);
+    if (lastSignInAt !== undefined || passkeys.length > 0 || hasIdentity)
+      throw new ServiceError(
+        'CONFLICT',
+        `${email} has signed in before; a reset makes a new link, and removes how they signed in.`,
+      );
+    return { ...current, sessionEpoch: ports.ids.uuid() };
+  });
+  return { person, ...(await createSignInLink(ports, personId)) };
+}
+
 /** Whether a link could still be used: mail programs and browsers open links before people do, so looking uses nothing. */
 export async function isLinkUsable(ports: Identity & Machine & Call, secret: string): Promise<boolean> {
   return (await findOwned(ports, secretKey(ports, LINK, secret))) !== undefined;

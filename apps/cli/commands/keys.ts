@@ -1,4 +1,5 @@
 import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
+import { printable } from '../../logging/logged-fields.js';
 import type { ApiKey } from '../../operator/operator.js';
 import { type CliCommand, collect, EXAMPLE_ID, listCommand, operatorCommand, readCredits } from '../command.js';
 import { usageFailure } from '../exit.js';
@@ -133,6 +134,13 @@ export function addApps(program: CliCommand): void {
     .operates(async ({ access, shown }, accountId: string, displayName: string) => {
       const { app } = await access.createApp({ accountId, displayName });
       return shown(app, (made) => facts({ app: made.appId, account: made.accountId, name: made.displayName }));
+    });
+  operatorCommand(apps, 'rename <app_id> <name>')
+    .description('rename an App')
+    .examples([`darkroom apps rename ${EXAMPLE_ID} website`])
+    .operates(async ({ access, shown }, appId: string, displayName: string) => {
+      const { app } = await access.renameApp({ appId, displayName });
+      return shown(app, (renamed) => `App ${renamed.appId} is called ${printable(renamed.displayName)}.`);
     });
   listCommand(apps, 'list [account_id]')
     .description('list the Apps of an account; of the only account without an id')

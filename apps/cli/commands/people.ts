@@ -60,6 +60,11 @@ export function addPeople(program: CliCommand): void {
     async (on, personId, options) => shownWithLink(io, await on.people.resetPerson({ personId }), on, options),
   );
   act(
+    'link',
+    'show a new link for a person who never signed in, in place of an earlier one',
+    async (on, personId, options) => shownWithLink(io, await on.people.createSignInLink({ personId }), on, options),
+  );
+  act(
     'promote',
     "make a person with a passkey an operator, who may use the operator's area in a browser",
     async (on, personId) => {

@@ -10,18 +10,21 @@ import { type ConsoleOperation, get, NAME, NAME_WORDING, post, postBody, shownTi
 /** The number of keys that the page shows, with those that still work first. */
 const MAX_SHOWN = 1_000;
 
-const NEW_KEY = bodySchema(
-  {
-    name: NAME,
-    scopes: { type: 'array', items: { type: 'string', enum: [...SCOPES] }, minItems: 1, uniqueItems: true },
-    expires_at: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z$' },
-    monthly_cap: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-    app_id: { type: 'string', format: 'uuid' },
+/** The fields of a new key, its App apart. */
+export const KEY_FIELDS = {
+  name: NAME,
+  scopes: {
+    type: 'array' as const,
+    items: { type: 'string' as const, enum: [...SCOPES] },
+    minItems: 1,
+    uniqueItems: true,
   },
-  ['name'],
-);
+  expires_at: { type: 'string' as const, pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z$' },
+  monthly_cap: { type: 'integer' as const, minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+};
+const NEW_KEY = bodySchema({ ...KEY_FIELDS, app_id: { type: 'string', format: 'uuid' } }, ['name']);
 
-const WORDING = {
+export const KEY_WORDING = {
   ...NAME_WORDING,
   '/scopes': 'Tick what the key may do.',
   '/expires_at': 'An expiry must be a time such as 2030-01-31T23:59:59Z.',
@@ -71,7 +74,7 @@ export const KEY_OPERATIONS: readonly ConsoleOperation<Money & Identity & Machin
       const { key, secret } = await createAccountKey(context, person.accountId, {
         name,
         ...(scopes === undefined ? {} : { scopes }),
-        ...(expiry === undefined ? {} : { expiresAt: readTime(expiry) }),
+        ...(expiry === undefined ? {} : { expiresAt: readExpiry(expiry) }),
         ...(monthlyCap === undefined ? {} : { monthlyCap }),
         ...(appId === undefined ? {} : { appId }),
       });
@@ -81,7 +84,7 @@ export const KEY_OPERATIONS: readonly ConsoleOperation<Money & Identity & Machin
         secret,
       };
     },
-    WORDING,
+    KEY_WORDING,
   ),
   post('/keys/:key_id/revoke', async ({ context }, { ctx, signedIn: { person } }) => {
     const { revokedAt } = await revokeAccountKey(context, person.accountId, ctx.params['key_id'] ?? '');
@@ -110,11 +113,12 @@ function renderKey(
   };
 }
 
-function readTime(text: string): number {
+/** Milliseconds since the epoch. Throws FIELD_INVALID. */
+export function readExpiry(text: string): number {
   const at = Date.parse(text);
   // A day that does not exist is read as one of the next month.
   if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 19) !== text.slice(0, 19))
-    throw fieldInvalid('/expires_at', WORDING['/expires_at']);
+    throw fieldInvalid('/expires_at', KEY_WORDING['/expires_at']);
   return at;
 }
 

@@ -7,6 +7,7 @@ import {
   createKey,
   expireKey,
   renameAccount,
+  renameApp,
   resumeAccount,
   revokeKey,
   suspendAccount,
@@ -15,6 +16,7 @@ import { CallOver } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
+import { eraseAccount } from '../../../core/erasure/request-erasure.js';
 import type { ServiceError } from '../../../core/errors.js';
 import { estimateGeneration } from '../../../core/generation/create-generation.js';
 import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
@@ -233,6 +235,48 @@ describe('a suspended account', () => {
     ]) {
       await expectCode('NOT_FOUND', change);
     }
+  });
+});
+
+describe('renameApp', () => {
+  let harness: CoreHarness;
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+  });
+
+  it('changes the name of an App and nothing else', async () => {
+    const { appId } = harness.caller;
+    const before = await harness.ports.credentials.readApp(appId);
+    const renamed = await renameApp(harness.context, { appId, name: '  Shop ' });
+    expect(renamed).to.deep.equal({ ...before, name: 'Shop' });
+    expect(await harness.ports.credentials.readApp(appId)).to.deep.equal(renamed);
+  });
+
+  it('refuses an invalid name and an unknown App', async () => {
+    const { appId } = harness.caller;
+    for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)])
+      await expectCode('FIELD_INVALID', renameApp(harness.context, { appId, name }), name);
+    await expectCode('NOT_FOUND', renameApp(harness.context, { appId: NOBODY, name: 'x' }));
+  });
+
+  it('leaves no name in an account that is erased, before it or meanwhile', async () => {
+    const { appId, accountId } = harness.caller;
+    const { credentials } = harness.ports;
+    const erased = await eraseAccount(harness.context, accountId).then(() => credentials.readApp(appId));
+    await expectCode('CONFLICT', renameApp(harness.context, { appId, name: 'late' }));
+    expect(await credentials.readApp(appId)).to.deep.equal(erased);
+    const other = await harness.newCaller(0);
+    const slow = {
+      ...harness.context,
+      credentials: Object.assign(Object.create(credentials) as typeof credentials, {
+        renameApp: async (id: string, name: string) => {
+          if (name === 'late') await eraseAccount(harness.context, other.accountId);
+          return credentials.renameApp(id, name);
+        },
+      }),
+    };
+    await expectCode('CONFLICT', renameApp(slow, { appId: other.appId, name: 'late' }));
+    expect((await credentials.readApp(other.appId))?.name).to.equal('erased');
   });
 });
 

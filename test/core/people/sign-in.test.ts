@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import {
+  changePerson,
   createPerson,
   disablePerson,
   enablePerson,
@@ -24,10 +25,12 @@ import {
   noteSignIn,
   personByLink,
   personByPassword,
+  renewSignInLink,
 } from '../../../core/people/sign-in.js';
 import type { PasswordHasher } from '../../../core/ports/machine.js';
 import type { PersonStore } from '../../../core/ports/stores.js';
 import { codeOf } from '../../fixtures/memory-stores.js';
+import { aPerson } from '../../fixtures/stored-records.js';
 import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 
 // Goal: people sign in by password or by a link that works once; a session lasts as long as its limits say and ends
@@ -159,6 +162,36 @@ describe('people', () => {
         expect(await personByLink(people(), early)).to.equal(undefined);
         expect((await personByLink(people(), late))?.personId).to.equal(person.personId);
       }
+    });
+
+    it('have a new one while they never signed in, which ends the earlier one', async () => {
+      const invited = await create('invited@example.com');
+      const { secret: early } = await createSignInLink(people(), invited.personId);
+      const { secret: late, person: renewed } = await renewSignInLink(people(), invited.personId);
+      expect(renewed).to.include({ personId: invited.personId, email: 'invited@example.com' });
+      expect([await isLinkUsable(people(), early), await personByLink(people(), early)]).to.deep.equal([
+        false,
+        undefined,
+      ]);
+      const found = await personByLink(people(), late);
+      expect(found?.personId).to.equal(invited.personId);
+      if (found) await noteSignIn(people(), found);
+      await expectCode('CONFLICT', renewSignInLink(people(), invited.personId));
+    });
+
+    it('have no new one if they have a passkey or an identity, are disabled, or do not exist', async () => {
+      const withPasskey = await create('key@example.com');
+      await changePerson(people(), withPasskey.personId, (one) => ({ ...one, passkeys: aPerson(1).passkeys }));
+      const linked = await create('linked@example.com');
+      await linkIdentity(people(), linked, { issuer: 'https://id.example', subject: 'linked' });
+      const disabled = await create('disabled@example.com');
+      await disablePerson(people(), disabled.personId);
+      for (const { personId } of [withPasskey, linked, disabled]) {
+        const before = await people().people.read(personId);
+        await expectCode('CONFLICT', renewSignInLink(people(), personId));
+        expect(await people().people.read(personId)).to.deep.equal(before);
+      }
+      await expectCode('NOT_FOUND', renewSignInLink(people(), '01900000-0000-7000-8000-00000000ffff'));
     });
 
     it('sign in for half an hour', async () => {

@@ -174,6 +174,54 @@ describe('what operators do in a browser', () => {
         expect(outcomes(act), act).to.deep.equal(['begun', 'done']);
     });
 
+    it('creates Apps and keys, and renames Apps', async () => {
+      const app = (await post(`/accounts/${accountId}/apps`, { name: 'shop' })).data['app'] as Record<string, unknown>;
+      const appId = String(app['app_id']);
+      expect(app).to.include({ account_id: accountId, name: 'shop' });
+      expect(harness.told.at(-1)).to.include({ act: 'create an App', accountId, appId, outcome: 'done' });
+      const renamed = await post(`/apps/${appId}/rename`, { name: 'shop two' });
+      expect(renamed.data['app']).to.include({ app_id: appId, name: 'shop two' });
+      expect(harness.told.at(-1)).to.include({ act: 'rename an App', accountId, appId, outcome: 'done' });
+      expect(await listOf(`/accounts/${accountId}/apps`, 'apps')).to.deep.include(renamed.data['app']);
+      const expiry = '2999-01-31T00:00:00.000Z';
+      const body = { name: 'till', scopes: ['credits:read'], expires_at: expiry, monthly_cap: 50 };
+      const { data, headers } = await post(`/apps/${appId}/keys`, body);
+      const secret = String(data['secret']);
+      const key = data['key'] as Record<string, unknown>;
+      expect(key).to.include({ app_id: appId, name: 'till', expires_at: expiry, monthly_cap: 50 });
+      expect(key['scopes']).to.deep.equal(['credits:read']);
+      expect(headers.get('cache-control')).to.equal('no-store');
+      expect(harness.told.at(-1)).to.include({
+        act: 'create a key',
+        accountId,
+        appId,
+        keyId: key['key_id'],
+        outcome: 'done',
+      });
+      const used = await fetch(`${harness.service.origin}/api/v1/developer/credits`, {
+        headers: { Authorization: `Bearer ${secret}` },
+      });
+      expect(used.status).to.equal(200);
+      expect((await olga.get(`/operator/accounts/${accountId}/keys`)).text).not.to.include(secret);
+      expect(JSON.stringify(harness.told)).not.to.include(secret).and.not.include('till').and.not.include('shop');
+    });
+
+    it('refuses Apps and keys that no page asks for', async () => {
+      const { appId } = await createApp(context(), { accountId, name: 'an App' });
+      for (const body of [
+        {},
+        { name: '' },
+        { name: 'k', scopes: [] },
+        { name: 'k', scopes: ['all'] },
+        { name: 'k', app_id: appId },
+        { name: 'k', expires_at: '2001-01-01T00:00:00Z' },
+        { name: 'k', monthly_cap: -1 },
+      ])
+        expect((await post(`/apps/${appId}/keys`, body)).status, JSON.stringify(body)).to.equal(422);
+      expect((await post(`/apps/${randomUUID()}/keys`, { name: 'k' })).status).to.equal(404);
+      expect((await post(`/accounts/${randomUUID()}/apps`, { name: 'k' })).status).to.equal(404);
+    });
+
     it('revokes a key', async () => {
       const { appId } = await createApp(context(), { accountId, name: 'an App' });
       const { key } = await createKey(context(), { appId, name: 'a key' });
@@ -285,6 +333,24 @@ describe('what operators do in a browser', () => {
       expect(JSON.stringify(harness.told)).not.to.include('/sign-in/link').and.not.include('new@example.com');
       expect(harness.told.at(-1)).to.include({ act: 'create a person', outcome: 'done', accountId });
       expect(harness.told.at(-1)).to.have.property('personId');
+    });
+
+    it('makes a new link for a person who never signed in, and for no other', async () => {
+      const { data: created } = await post(`/accounts/${accountId}/people`, { email: 'new@example.com' });
+      const { person_id: personId } = created['person'] as { person_id: string };
+      const { data, headers } = await post(`/people/${personId}/sign-in-link`);
+      expect(headers.get('cache-control')).to.equal('no-store');
+      expect(data['person']).to.include({ person_id: personId });
+      expect(data).to.have.property('sign_in_link_expires_at');
+      expect(harness.told.at(-1)).to.include({ act: 'make a sign-in link', accountId, personId, outcome: 'done' });
+      const use = (link: unknown) =>
+        fetch(String(link), { method: 'POST', headers: { Origin: harness.service.origin }, redirect: 'manual' });
+      expect((await use(created['sign_in_link'])).status).to.equal(410);
+      expect((await use(data['sign_in_link'])).status).to.equal(303);
+      const refused = await post(`/people/${personId}/sign-in-link`);
+      expect(refused).to.include({ status: 409, code: 'CONFLICT' });
+      expect(refused.message).to.match(/has signed in before; a reset makes a new link/);
+      expect((await post(`/people/${harness.operator.personId}/sign-in-link`)).code).to.equal('CONFLICT');
     });
 
     it('disables, enables and resets others', async () => {

@@ -229,6 +229,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   },
   GetErasure: { right: { erasure_id: ID }, faults: each('erasure_id', '', 'x') },
   CreateApp: { right: { account_id: 'OWNER', display_name: 'new' }, faults: [...ACCOUNT, ...NAME] },
+  RenameApp: { right: { app_id: 'APP', display_name: 'new' }, faults: [...each('app_id', '', 'x'), ...NAME] },
   ListApps: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
   CreateApiKey: {
     right: { app_id: 'APP', display_name: 'new', scopes: ['credits:read'], expire_time: END },

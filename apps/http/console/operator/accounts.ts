@@ -16,7 +16,7 @@ const ERASED_TRACE = bodySchema({
 });
 const SUSPENSION = bodySchema({ cancel_work: { type: 'boolean' } });
 
-/** Accounts, what they store, and their keys. */
+/** Accounts, and what they store. */
 export const ACCOUNT_OPERATIONS: readonly OperatorOperation[] = [
   // In order of id, or those that match a search.
   read(
@@ -84,12 +84,4 @@ export const ACCOUNT_OPERATIONS: readonly OperatorOperation[] = [
   read(`${ACCOUNT}/storage`, 'read the storage of an account', ({ id, operator, paging }) =>
     operator.access.getAccountStorage({ accountId: id, ...paging }),
   ),
-  read(`${ACCOUNT}/keys`, 'list the keys of an account', ({ id, operator, paging }) =>
-    operator.access.listApiKeys({ accountId: id, ...paging }),
-  ),
-  change('/keys/:key_id/revoke', 'revoke a key', async ({ id, operator, act }) => {
-    const revoked = await operator.access.revokeApiKey({ keyId: id });
-    act.note({ accountId: revoked.apiKey?.accountId });
-    return revoked;
-  }),
 ];

@@ -80,6 +80,12 @@ export function changeWith<Body>(
   return { method: 'POST', path, act, body: { schema, wording }, answer: answer as unknown as Answer };
 }
 
+/** A time in milliseconds since the epoch as the operators' services take it. */
+export function messageTime(epochMs: number): { readonly seconds: bigint; readonly nanos: number } {
+  const seconds = Math.floor(epochMs / 1_000);
+  return { seconds: BigInt(seconds), nanos: (epochMs - seconds * 1_000) * 1_000_000 };
+}
+
 const PAGE_SIZE = 25;
 const MAX_CURSOR = 2_000;
 const MAX_SEARCH = 1_000;

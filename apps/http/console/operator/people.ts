@@ -33,6 +33,12 @@ export const PEOPLE_OPERATIONS: readonly OperatorOperation[] = [
     act.note({ accountId: requested.erasure?.accountId });
     return requested;
   }),
+  // For a person who never signed in. Only the response contains the link, and an earlier one ends.
+  change('/people/:person_id/sign-in-link', 'make a sign-in link', async ({ id, operator, act, parts, json }) => {
+    const renewed = await operator.people.createSignInLink({ personId: id });
+    act.note({ accountId: renewed.person?.accountId });
+    return withLink(renewed, parts.publicUrl(), json);
+  }),
   // Only the response contains the link. An operator loses that role.
   change('/people/:person_id/reset', 'reset a person', async (call) => {
     const reset = await call.operator.people.resetPerson({ personId: otherPerson(call) });

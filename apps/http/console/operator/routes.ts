@@ -1,4 +1,5 @@
 import { ACCOUNT_OPERATIONS } from './accounts.js';
+import { APP_OPERATIONS } from './apps-and-keys.js';
 import { CREDIT_OPERATIONS } from './credits.js';
 import type { OperatorOperation } from './operator-operation.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
@@ -9,6 +10,7 @@ import { WORK_OPERATIONS } from './work.js';
 export const OPERATOR_OPERATIONS: readonly OperatorOperation[] = [
   ...OVERVIEW_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
+  ...APP_OPERATIONS,
   ...CREDIT_OPERATIONS,
   ...PEOPLE_OPERATIONS,
   ...WORK_OPERATIONS,

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/access.proto.
  */
 export const file_darkroom_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuACCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9udGhseV9jYXAYCiABKANIAIgBARIMCgRoaW50GAsgASgJQg4KDF9tb250aGx5X2NhcCI+ChRDcmVhdGVBY2NvdW50UmVxdWVzdBIUCgxkaXNwbGF5X25hbWUYASABKAkSEAoIY3VycmVuY3kYAiABKAkiPgoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50IjwKE0xpc3RBY2NvdW50c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVwoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChFHZXRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIjsKEkdldEFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCJVChhHZXRBY2NvdW50U3RvcmFnZVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSL0AQoZR2V0QWNjb3VudFN0b3JhZ2VSZXNwb25zZRI4ChF1bmNoYXJnZWRfY29udGVudBgBIAEoCzIdLmRhcmtyb29tLnYxLlVuY2hhcmdlZENvbnRlbnQSJQoEYXBwcxgCIAMoCzIXLmRhcmtyb29tLnYxLkFwcFN0b3JhZ2USKgoGbGltaXRzGAMgASgLMhouZGFya3Jvb20udjEuU3RvcmFnZUxpbWl0cxIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkSMQoKdGh1bWJuYWlscxgFIAEoCzIdLmRhcmtyb29tLnYxLlN0b3JlZFRodW1ibmFpbHMiQAoVU3VzcGVuZEFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEwoLY2FuY2VsX3dvcmsYAiABKAgicwoWU3VzcGVuZEFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudBIyCg5jYW5jZWxsZWRfd29yaxgCIAEoCzIaLmRhcmtyb29tLnYxLkNhbmNlbGxlZFdvcmsiSAoNQ2FuY2VsbGVkV29yaxIRCgljYW5jZWxsZWQYASABKAUSEAoIc3RvcHBpbmcYAiABKAUSEgoKdW5maW5pc2hlZBgDIAEoBSIqChRSZXN1bWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIj4KFVJlc3VtZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCJAChRSZW5hbWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSI+ChVSZW5hbWVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiPAoQQ3JlYXRlQXBwUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSIyChFDcmVhdGVBcHBSZXNwb25zZRIdCgNhcHAYASABKAsyEC5kYXJrcm9vbS52MS5BcHAiTAoPTGlzdEFwcHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiSwoQTGlzdEFwcHNSZXNwb25zZRIeCgRhcHBzGAEgAygLMhAuZGFya3Jvb20udjEuQXBwEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKmAQoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIOCgZhcHBfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEg4KBnNjb3BlcxgDIAMoCRIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9udGhseV9jYXAYBSABKANIAIgBAUIOCgxfbW9udGhseV9jYXAiTAoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiTwoSTGlzdEFwaUtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiVQoTTGlzdEFwaUtleXNSZXNwb25zZRIlCghhcGlfa2V5cxgBIAMoCzITLmRhcmtyb29tLnYxLkFwaUtleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoTUmV2b2tlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiPAoUUmV2b2tlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleSJWChNFeHBpcmVBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPAoURXhwaXJlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleSIpChNFcmFzZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiPQoURXJhc2VBY2NvdW50UmVzcG9uc2USJQoHZXJhc3VyZRgBIAEoCzIULmRhcmtyb29tLnYxLkVyYXN1cmUiQAoRRXJhc2VUcmFjZVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIXCg9jbGllbnRfdHJhY2VfaWQYAiABKAkiOwoSRXJhc2VUcmFjZVJlc3BvbnNlEiUKB2VyYXN1cmUYASABKAsyFC5kYXJrcm9vbS52MS5FcmFzdXJlIicKEUdldEVyYXN1cmVSZXF1ZXN0EhIKCmVyYXN1cmVfaWQYASABKAkiOwoSR2V0RXJhc3VyZVJlc3BvbnNlEiUKB2VyYXN1cmUYASABKAsyFC5kYXJrcm9vbS52MS5FcmFzdXJlMo0LCgZBY2Nlc3MSVgoNQ3JlYXRlQWNjb3VudBIhLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElgKDExpc3RBY2NvdW50cxIgLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXNwb25zZSIDkAIBElIKCkdldEFjY291bnQSHi5kYXJrcm9vbS52MS5HZXRBY2NvdW50UmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEFjY291bnRSZXNwb25zZSIDkAIBEmcKEUdldEFjY291bnRTdG9yYWdlEiUuZGFya3Jvb20udjEuR2V0QWNjb3VudFN0b3JhZ2VSZXF1ZXN0GiYuZGFya3Jvb20udjEuR2V0QWNjb3VudFN0b3JhZ2VSZXNwb25zZSIDkAIBEl4KDlN1c3BlbmRBY2NvdW50EiIuZGFya3Jvb20udjEuU3VzcGVuZEFjY291bnRSZXF1ZXN0GiMuZGFya3Jvb20udjEuU3VzcGVuZEFjY291bnRSZXNwb25zZSIDkAICElsKDVJlc3VtZUFjY291bnQSIS5kYXJrcm9vbS52MS5SZXN1bWVBY2NvdW50UmVxdWVzdBoiLmRhcmtyb29tLnYxLlJlc3VtZUFjY291bnRSZXNwb25zZSIDkAICElsKDVJlbmFtZUFjY291bnQSIS5kYXJrcm9vbS52MS5SZW5hbWVBY2NvdW50UmVxdWVzdBoiLmRhcmtyb29tLnYxLlJlbmFtZUFjY291bnRSZXNwb25zZSIDkAICElgKDEVyYXNlQWNjb3VudBIgLmRhcmtyb29tLnYxLkVyYXNlQWNjb3VudFJlcXVlc3QaIS5kYXJrcm9vbS52MS5FcmFzZUFjY291bnRSZXNwb25zZSIDkAICElIKCkVyYXNlVHJhY2USHi5kYXJrcm9vbS52MS5FcmFzZVRyYWNlUmVxdWVzdBofLmRhcmtyb29tLnYxLkVyYXNlVHJhY2VSZXNwb25zZSIDkAICElIKCkdldEVyYXN1cmUSHi5kYXJrcm9vbS52MS5HZXRFcmFzdXJlUmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEVyYXN1cmVSZXNwb25zZSIDkAIBEkoKCUNyZWF0ZUFwcBIdLmRhcmtyb29tLnYxLkNyZWF0ZUFwcFJlcXVlc3QaHi5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXNwb25zZRJMCghMaXN0QXBwcxIcLmRhcmtyb29tLnYxLkxpc3RBcHBzUmVxdWVzdBodLmRhcmtyb29tLnYxLkxpc3RBcHBzUmVzcG9uc2UiA5ACARJTCgxDcmVhdGVBcGlLZXkSIC5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2USVQoLTGlzdEFwaUtleXMSHy5kYXJrcm9vbS52MS5MaXN0QXBpS2V5c1JlcXVlc3QaIC5kYXJrcm9vbS52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIgOQAgESWAoMUmV2b2tlQXBpS2V5EiAuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlc3BvbnNlIgOQAgISWAoMRXhwaXJlQXBpS2V5EiAuZGFya3Jvb20udjEuRXhwaXJlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLkV4cGlyZUFwaUtleVJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_darkroom_v1_accounts, file_darkroom_v1_erasure, file_darkroom_v1_storage, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIuACCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9udGhseV9jYXAYCiABKANIAIgBARIMCgRoaW50GAsgASgJQg4KDF9tb250aGx5X2NhcCI+ChRDcmVhdGVBY2NvdW50UmVxdWVzdBIUCgxkaXNwbGF5X25hbWUYASABKAkSEAoIY3VycmVuY3kYAiABKAkiPgoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50IjwKE0xpc3RBY2NvdW50c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVwoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChFHZXRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIjsKEkdldEFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCJVChhHZXRBY2NvdW50U3RvcmFnZVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSL0AQoZR2V0QWNjb3VudFN0b3JhZ2VSZXNwb25zZRI4ChF1bmNoYXJnZWRfY29udGVudBgBIAEoCzIdLmRhcmtyb29tLnYxLlVuY2hhcmdlZENvbnRlbnQSJQoEYXBwcxgCIAMoCzIXLmRhcmtyb29tLnYxLkFwcFN0b3JhZ2USKgoGbGltaXRzGAMgASgLMhouZGFya3Jvb20udjEuU3RvcmFnZUxpbWl0cxIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkSMQoKdGh1bWJuYWlscxgFIAEoCzIdLmRhcmtyb29tLnYxLlN0b3JlZFRodW1ibmFpbHMiQAoVU3VzcGVuZEFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEwoLY2FuY2VsX3dvcmsYAiABKAgicwoWU3VzcGVuZEFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudBIyCg5jYW5jZWxsZWRfd29yaxgCIAEoCzIaLmRhcmtyb29tLnYxLkNhbmNlbGxlZFdvcmsiSAoNQ2FuY2VsbGVkV29yaxIRCgljYW5jZWxsZWQYASABKAUSEAoIc3RvcHBpbmcYAiABKAUSEgoKdW5maW5pc2hlZBgDIAEoBSIqChRSZXN1bWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIj4KFVJlc3VtZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCJAChRSZW5hbWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSI+ChVSZW5hbWVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiPAoQQ3JlYXRlQXBwUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSIyChFDcmVhdGVBcHBSZXNwb25zZRIdCgNhcHAYASABKAsyEC5kYXJrcm9vbS52MS5BcHAiOAoQUmVuYW1lQXBwUmVxdWVzdBIOCgZhcHBfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJIjIKEVJlbmFtZUFwcFJlc3BvbnNlEh0KA2FwcBgBIAEoCzIQLmRhcmtyb29tLnYxLkFwcCJMCg9MaXN0QXBwc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJLChBMaXN0QXBwc1Jlc3BvbnNlEh4KBGFwcHMYASADKAsyEC5kYXJrcm9vbS52MS5BcHASFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqYBChNDcmVhdGVBcGlLZXlSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSDgoGc2NvcGVzGAMgAygJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb250aGx5X2NhcBgFIAEoA0gAiAEBQg4KDF9tb250aGx5X2NhcCJMChRDcmVhdGVBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCSJPChJMaXN0QXBpS2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJVChNMaXN0QXBpS2V5c1Jlc3BvbnNlEiUKCGFwaV9rZXlzGAEgAygLMhMuZGFya3Jvb20udjEuQXBpS2V5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSI8ChRSZXZva2VBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5IlYKE0V4cGlyZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI8ChRFeHBpcmVBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5IikKE0VyYXNlQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI9ChRFcmFzZUFjY291bnRSZXNwb25zZRIlCgdlcmFzdXJlGAEgASgLMhQuZGFya3Jvb20udjEuRXJhc3VyZSJAChFFcmFzZVRyYWNlUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhcKD2NsaWVudF90cmFjZV9pZBgCIAEoCSI7ChJFcmFzZVRyYWNlUmVzcG9uc2USJQoHZXJhc3VyZRgBIAEoCzIULmRhcmtyb29tLnYxLkVyYXN1cmUiJwoRR2V0RXJhc3VyZVJlcXVlc3QSEgoKZXJhc3VyZV9pZBgBIAEoCSI7ChJHZXRFcmFzdXJlUmVzcG9uc2USJQoHZXJhc3VyZRgBIAEoCzIULmRhcmtyb29tLnYxLkVyYXN1cmUy3gsKBkFjY2VzcxJWCg1DcmVhdGVBY2NvdW50EiEuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2USWAoMTGlzdEFjY291bnRzEiAuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVxdWVzdBohLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgOQAgESUgoKR2V0QWNjb3VudBIeLmRhcmtyb29tLnYxLkdldEFjY291bnRSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlc3BvbnNlIgOQAgESZwoRR2V0QWNjb3VudFN0b3JhZ2USJS5kYXJrcm9vbS52MS5HZXRBY2NvdW50U3RvcmFnZVJlcXVlc3QaJi5kYXJrcm9vbS52MS5HZXRBY2NvdW50U3RvcmFnZVJlc3BvbnNlIgOQAgESXgoOU3VzcGVuZEFjY291bnQSIi5kYXJrcm9vbS52MS5TdXNwZW5kQWNjb3VudFJlcXVlc3QaIy5kYXJrcm9vbS52MS5TdXNwZW5kQWNjb3VudFJlc3BvbnNlIgOQAgISWwoNUmVzdW1lQWNjb3VudBIhLmRhcmtyb29tLnYxLlJlc3VtZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuUmVzdW1lQWNjb3VudFJlc3BvbnNlIgOQAgISWwoNUmVuYW1lQWNjb3VudBIhLmRhcmtyb29tLnYxLlJlbmFtZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuUmVuYW1lQWNjb3VudFJlc3BvbnNlIgOQAgISWAoMRXJhc2VBY2NvdW50EiAuZGFya3Jvb20udjEuRXJhc2VBY2NvdW50UmVxdWVzdBohLmRhcmtyb29tLnYxLkVyYXNlQWNjb3VudFJlc3BvbnNlIgOQAgISUgoKRXJhc2VUcmFjZRIeLmRhcmtyb29tLnYxLkVyYXNlVHJhY2VSZXF1ZXN0Gh8uZGFya3Jvb20udjEuRXJhc2VUcmFjZVJlc3BvbnNlIgOQAgISUgoKR2V0RXJhc3VyZRIeLmRhcmtyb29tLnYxLkdldEVyYXN1cmVSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0RXJhc3VyZVJlc3BvbnNlIgOQAgESSgoJQ3JlYXRlQXBwEh0uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVxdWVzdBoeLmRhcmtyb29tLnYxLkNyZWF0ZUFwcFJlc3BvbnNlEk8KCVJlbmFtZUFwcBIdLmRhcmtyb29tLnYxLlJlbmFtZUFwcFJlcXVlc3QaHi5kYXJrcm9vbS52MS5SZW5hbWVBcHBSZXNwb25zZSIDkAICEkwKCExpc3RBcHBzEhwuZGFya3Jvb20udjEuTGlzdEFwcHNSZXF1ZXN0Gh0uZGFya3Jvb20udjEuTGlzdEFwcHNSZXNwb25zZSIDkAIBElMKDENyZWF0ZUFwaUtleRIgLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXNwb25zZRJVCgtMaXN0QXBpS2V5cxIfLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVxdWVzdBogLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiA5ACARJYCgxSZXZva2VBcGlLZXkSIC5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVzcG9uc2UiA5ACAhJYCgxFeHBpcmVBcGlLZXkSIC5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuRXhwaXJlQXBpS2V5UmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_accounts, file_darkroom_v1_erasure, file_darkroom_v1_storage, file_google_protobuf_timestamp]);
 
 /**
  * An application of an account. Generations and uploads belong to one App.
@@ -618,6 +618,55 @@ export const CreateAppResponseSchema: GenMessage<CreateAppResponse> = /*@__PURE_
   messageDesc(file_darkroom_v1_access, 18);
 
 /**
+ * Renames an App.
+ *
+ * @generated from message darkroom.v1.RenameAppRequest
+ */
+export type RenameAppRequest = Message<"darkroom.v1.RenameAppRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string app_id = 1;
+   */
+  appId: string;
+
+  /**
+   * Display name: 1 to 100 UTF-16 code units after leading and trailing spaces are trimmed, without control characters.
+   *
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+};
+
+/**
+ * Describes the message darkroom.v1.RenameAppRequest.
+ * Use `create(RenameAppRequestSchema)` to create a new message.
+ */
+export const RenameAppRequestSchema: GenMessage<RenameAppRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 19);
+
+/**
+ * The current state of the App.
+ *
+ * @generated from message darkroom.v1.RenameAppResponse
+ */
+export type RenameAppResponse = Message<"darkroom.v1.RenameAppResponse"> & {
+  /**
+   * The App, with its new name.
+   *
+   * @generated from field: darkroom.v1.App app = 1;
+   */
+  app?: App | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.RenameAppResponse.
+ * Use `create(RenameAppResponseSchema)` to create a new message.
+ */
+export const RenameAppResponseSchema: GenMessage<RenameAppResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 20);
+
+/**
  * Requests a page of Apps.
  *
  * @generated from message darkroom.v1.ListAppsRequest
@@ -650,7 +699,7 @@ export type ListAppsRequest = Message<"darkroom.v1.ListAppsRequest"> & {
  * Use `create(ListAppsRequestSchema)` to create a new message.
  */
 export const ListAppsRequestSchema: GenMessage<ListAppsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 19);
+  messageDesc(file_darkroom_v1_access, 21);
 
 /**
  * A page of Apps.
@@ -678,7 +727,7 @@ export type ListAppsResponse = Message<"darkroom.v1.ListAppsResponse"> & {
  * Use `create(ListAppsResponseSchema)` to create a new message.
  */
 export const ListAppsResponseSchema: GenMessage<ListAppsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 20);
+  messageDesc(file_darkroom_v1_access, 22);
 
 /**
  * Describes the new API key.
@@ -727,7 +776,7 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
  * Use `create(CreateApiKeyRequestSchema)` to create a new message.
  */
 export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 21);
+  messageDesc(file_darkroom_v1_access, 23);
 
 /**
  * The new API key.
@@ -755,7 +804,7 @@ export type CreateApiKeyResponse = Message<"darkroom.v1.CreateApiKeyResponse"> &
  * Use `create(CreateApiKeyResponseSchema)` to create a new message.
  */
 export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 22);
+  messageDesc(file_darkroom_v1_access, 24);
 
 /**
  * Requests a page of API keys.
@@ -790,7 +839,7 @@ export type ListApiKeysRequest = Message<"darkroom.v1.ListApiKeysRequest"> & {
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 23);
+  messageDesc(file_darkroom_v1_access, 25);
 
 /**
  * A page of API keys.
@@ -818,7 +867,7 @@ export type ListApiKeysResponse = Message<"darkroom.v1.ListApiKeysResponse"> & {
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 24);
+  messageDesc(file_darkroom_v1_access, 26);
 
 /**
  * Revokes an API key.
@@ -839,7 +888,7 @@ export type RevokeApiKeyRequest = Message<"darkroom.v1.RevokeApiKeyRequest"> & {
  * Use `create(RevokeApiKeyRequestSchema)` to create a new message.
  */
 export const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 25);
+  messageDesc(file_darkroom_v1_access, 27);
 
 /**
  * The current state of the API key.
@@ -860,7 +909,7 @@ export type RevokeApiKeyResponse = Message<"darkroom.v1.RevokeApiKeyResponse"> &
  * Use `create(RevokeApiKeyResponseSchema)` to create a new message.
  */
 export const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 26);
+  messageDesc(file_darkroom_v1_access, 28);
 
 /**
  * Changes the expiry time of an API key.
@@ -888,7 +937,7 @@ export type ExpireApiKeyRequest = Message<"darkroom.v1.ExpireApiKeyRequest"> & {
  * Use `create(ExpireApiKeyRequestSchema)` to create a new message.
  */
 export const ExpireApiKeyRequestSchema: GenMessage<ExpireApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 27);
+  messageDesc(file_darkroom_v1_access, 29);
 
 /**
  * The current state of the API key.
@@ -909,7 +958,7 @@ export type ExpireApiKeyResponse = Message<"darkroom.v1.ExpireApiKeyResponse"> &
  * Use `create(ExpireApiKeyResponseSchema)` to create a new message.
  */
 export const ExpireApiKeyResponseSchema: GenMessage<ExpireApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 28);
+  messageDesc(file_darkroom_v1_access, 30);
 
 /**
  * Erases an account.
@@ -930,7 +979,7 @@ export type EraseAccountRequest = Message<"darkroom.v1.EraseAccountRequest"> & {
  * Use `create(EraseAccountRequestSchema)` to create a new message.
  */
 export const EraseAccountRequestSchema: GenMessage<EraseAccountRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 29);
+  messageDesc(file_darkroom_v1_access, 31);
 
 /**
  * The erasure of an account.
@@ -951,7 +1000,7 @@ export type EraseAccountResponse = Message<"darkroom.v1.EraseAccountResponse"> &
  * Use `create(EraseAccountResponseSchema)` to create a new message.
  */
 export const EraseAccountResponseSchema: GenMessage<EraseAccountResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 30);
+  messageDesc(file_darkroom_v1_access, 32);
 
 /**
  * Erases the generations with one trace id.
@@ -979,7 +1028,7 @@ export type EraseTraceRequest = Message<"darkroom.v1.EraseTraceRequest"> & {
  * Use `create(EraseTraceRequestSchema)` to create a new message.
  */
 export const EraseTraceRequestSchema: GenMessage<EraseTraceRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 31);
+  messageDesc(file_darkroom_v1_access, 33);
 
 /**
  * The erasure of a trace.
@@ -1000,7 +1049,7 @@ export type EraseTraceResponse = Message<"darkroom.v1.EraseTraceResponse"> & {
  * Use `create(EraseTraceResponseSchema)` to create a new message.
  */
 export const EraseTraceResponseSchema: GenMessage<EraseTraceResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 32);
+  messageDesc(file_darkroom_v1_access, 34);
 
 /**
  * Names one erasure.
@@ -1021,7 +1070,7 @@ export type GetErasureRequest = Message<"darkroom.v1.GetErasureRequest"> & {
  * Use `create(GetErasureRequestSchema)` to create a new message.
  */
 export const GetErasureRequestSchema: GenMessage<GetErasureRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 33);
+  messageDesc(file_darkroom_v1_access, 35);
 
 /**
  * One erasure.
@@ -1042,7 +1091,7 @@ export type GetErasureResponse = Message<"darkroom.v1.GetErasureResponse"> & {
  * Use `create(GetErasureResponseSchema)` to create a new message.
  */
 export const GetErasureResponseSchema: GenMessage<GetErasureResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 34);
+  messageDesc(file_darkroom_v1_access, 36);
 
 /**
  * Management of accounts, Apps and API keys.
@@ -1166,6 +1215,16 @@ export const Access: GenService<{
     methodKind: "unary";
     input: typeof CreateAppRequestSchema;
     output: typeof CreateAppResponseSchema;
+  },
+  /**
+   * Changes the name of an App. Refused with CONFLICT for an account that was erased.
+   *
+   * @generated from rpc darkroom.v1.Access.RenameApp
+   */
+  renameApp: {
+    methodKind: "unary";
+    input: typeof RenameAppRequestSchema;
+    output: typeof RenameAppResponseSchema;
   },
   /**
    * Lists the Apps of an account, sorted by id.

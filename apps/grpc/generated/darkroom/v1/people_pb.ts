@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/people.proto.
  */
 export const file_darkroom_v1_people: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9wZW9wbGUucHJvdG8SC2Rhcmtyb29tLnYxIrICCgZQZXJzb24SEQoJcGVyc29uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGRpc2FibGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF9zaWduX2luX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGhhc19wYXNzd29yZBgHIAEoCBIQCghwYXNza2V5cxgIIAEoBRIwCgxwcm9tb3RlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIksKClNpZ25JbkxpbmsSDAoEcGF0aBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSgoTQ3JlYXRlUGVyc29uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJImoKFENyZWF0ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbhItCgxzaWduX2luX2xpbmsYAiABKAsyFy5kYXJrcm9vbS52MS5TaWduSW5MaW5rIk4KEUxpc3RQZW9wbGVSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUgoSTGlzdFBlb3BsZVJlc3BvbnNlEiMKBnBlb3BsZRgBIAMoCzITLmRhcmtyb29tLnYxLlBlcnNvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKQoURGlzYWJsZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjwKFURpc2FibGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24iKAoTRW5hYmxlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiOwoURW5hYmxlUGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uIicKElJlc2V0UGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiaQoTUmVzZXRQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24SLQoMc2lnbl9pbl9saW5rGAIgASgLMhcuZGFya3Jvb20udjEuU2lnbkluTGluayIpChRQcm9tb3RlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiPAoVUHJvbW90ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbiIoChNEZW1vdGVQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI7ChREZW1vdGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24iJwoSRXJhc2VQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI8ChNFcmFzZVBlcnNvblJlc3BvbnNlEiUKB2VyYXN1cmUYASABKAsyFC5kYXJrcm9vbS52MS5FcmFzdXJlMsgFCgZQZW9wbGUSUwoMQ3JlYXRlUGVyc29uEiAuZGFya3Jvb20udjEuQ3JlYXRlUGVyc29uUmVxdWVzdBohLmRhcmtyb29tLnYxLkNyZWF0ZVBlcnNvblJlc3BvbnNlElIKCkxpc3RQZW9wbGUSHi5kYXJrcm9vbS52MS5MaXN0UGVvcGxlUmVxdWVzdBofLmRhcmtyb29tLnYxLkxpc3RQZW9wbGVSZXNwb25zZSIDkAIBElsKDURpc2FibGVQZXJzb24SIS5kYXJrcm9vbS52MS5EaXNhYmxlUGVyc29uUmVxdWVzdBoiLmRhcmtyb29tLnYxLkRpc2FibGVQZXJzb25SZXNwb25zZSIDkAICElgKDEVuYWJsZVBlcnNvbhIgLmRhcmtyb29tLnYxLkVuYWJsZVBlcnNvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5FbmFibGVQZXJzb25SZXNwb25zZSIDkAICElAKC1Jlc2V0UGVyc29uEh8uZGFya3Jvb20udjEuUmVzZXRQZXJzb25SZXF1ZXN0GiAuZGFya3Jvb20udjEuUmVzZXRQZXJzb25SZXNwb25zZRJVCgtFcmFzZVBlcnNvbhIfLmRhcmtyb29tLnYxLkVyYXNlUGVyc29uUmVxdWVzdBogLmRhcmtyb29tLnYxLkVyYXNlUGVyc29uUmVzcG9uc2UiA5ACAhJbCg1Qcm9tb3RlUGVyc29uEiEuZGFya3Jvb20udjEuUHJvbW90ZVBlcnNvblJlcXVlc3QaIi5kYXJrcm9vbS52MS5Qcm9tb3RlUGVyc29uUmVzcG9uc2UiA5ACAhJYCgxEZW1vdGVQZXJzb24SIC5kYXJrcm9vbS52MS5EZW1vdGVQZXJzb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuRGVtb3RlUGVyc29uUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_erasure, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9wZW9wbGUucHJvdG8SC2Rhcmtyb29tLnYxIrICCgZQZXJzb24SEQoJcGVyc29uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGRpc2FibGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF9zaWduX2luX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGhhc19wYXNzd29yZBgHIAEoCBIQCghwYXNza2V5cxgIIAEoBRIwCgxwcm9tb3RlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIksKClNpZ25JbkxpbmsSDAoEcGF0aBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSgoTQ3JlYXRlUGVyc29uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJImoKFENyZWF0ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbhItCgxzaWduX2luX2xpbmsYAiABKAsyFy5kYXJrcm9vbS52MS5TaWduSW5MaW5rIk4KEUxpc3RQZW9wbGVSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUgoSTGlzdFBlb3BsZVJlc3BvbnNlEiMKBnBlb3BsZRgBIAMoCzITLmRhcmtyb29tLnYxLlBlcnNvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKQoURGlzYWJsZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjwKFURpc2FibGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24iKAoTRW5hYmxlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiOwoURW5hYmxlUGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uIicKElJlc2V0UGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiaQoTUmVzZXRQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24SLQoMc2lnbl9pbl9saW5rGAIgASgLMhcuZGFya3Jvb20udjEuU2lnbkluTGluayIsChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkibgoYQ3JlYXRlU2lnbkluTGlua1Jlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbhItCgxzaWduX2luX2xpbmsYAiABKAsyFy5kYXJrcm9vbS52MS5TaWduSW5MaW5rIikKFFByb21vdGVQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI8ChVQcm9tb3RlUGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uIigKE0RlbW90ZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjsKFERlbW90ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbiInChJFcmFzZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjwKE0VyYXNlUGVyc29uUmVzcG9uc2USJQoHZXJhc3VyZRgBIAEoCzIULmRhcmtyb29tLnYxLkVyYXN1cmUyqQYKBlBlb3BsZRJTCgxDcmVhdGVQZXJzb24SIC5kYXJrcm9vbS52MS5DcmVhdGVQZXJzb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuQ3JlYXRlUGVyc29uUmVzcG9uc2USUgoKTGlzdFBlb3BsZRIeLmRhcmtyb29tLnYxLkxpc3RQZW9wbGVSZXF1ZXN0Gh8uZGFya3Jvb20udjEuTGlzdFBlb3BsZVJlc3BvbnNlIgOQAgESWwoNRGlzYWJsZVBlcnNvbhIhLmRhcmtyb29tLnYxLkRpc2FibGVQZXJzb25SZXF1ZXN0GiIuZGFya3Jvb20udjEuRGlzYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISWAoMRW5hYmxlUGVyc29uEiAuZGFya3Jvb20udjEuRW5hYmxlUGVyc29uUmVxdWVzdBohLmRhcmtyb29tLnYxLkVuYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISUAoLUmVzZXRQZXJzb24SHy5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlcXVlc3QaIC5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlc3BvbnNlEl8KEENyZWF0ZVNpZ25JbkxpbmsSJC5kYXJrcm9vbS52MS5DcmVhdGVTaWduSW5MaW5rUmVxdWVzdBolLmRhcmtyb29tLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRJVCgtFcmFzZVBlcnNvbhIfLmRhcmtyb29tLnYxLkVyYXNlUGVyc29uUmVxdWVzdBogLmRhcmtyb29tLnYxLkVyYXNlUGVyc29uUmVzcG9uc2UiA5ACAhJbCg1Qcm9tb3RlUGVyc29uEiEuZGFya3Jvb20udjEuUHJvbW90ZVBlcnNvblJlcXVlc3QaIi5kYXJrcm9vbS52MS5Qcm9tb3RlUGVyc29uUmVzcG9uc2UiA5ACAhJYCgxEZW1vdGVQZXJzb24SIC5kYXJrcm9vbS52MS5EZW1vdGVQZXJzb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuRGVtb3RlUGVyc29uUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_erasure, file_google_protobuf_timestamp]);
 
 /**
  * A person of an account, without password and passkeys.
@@ -383,6 +383,55 @@ export const ResetPersonResponseSchema: GenMessage<ResetPersonResponse> = /*@__P
   messageDesc(file_darkroom_v1_people, 11);
 
 /**
+ * Requests a new sign-in link.
+ *
+ * @generated from message darkroom.v1.CreateSignInLinkRequest
+ */
+export type CreateSignInLinkRequest = Message<"darkroom.v1.CreateSignInLinkRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.CreateSignInLinkRequest.
+ * Use `create(CreateSignInLinkRequestSchema)` to create a new message.
+ */
+export const CreateSignInLinkRequestSchema: GenMessage<CreateSignInLinkRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 12);
+
+/**
+ * A new sign-in link.
+ *
+ * @generated from message darkroom.v1.CreateSignInLinkResponse
+ */
+export type CreateSignInLinkResponse = Message<"darkroom.v1.CreateSignInLinkResponse"> & {
+  /**
+   * The person.
+   *
+   * @generated from field: darkroom.v1.Person person = 1;
+   */
+  person?: Person | undefined;
+
+  /**
+   * Signs the person in once.
+   *
+   * @generated from field: darkroom.v1.SignInLink sign_in_link = 2;
+   */
+  signInLink?: SignInLink | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.CreateSignInLinkResponse.
+ * Use `create(CreateSignInLinkResponseSchema)` to create a new message.
+ */
+export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 13);
+
+/**
  * Makes a person an operator.
  *
  * @generated from message darkroom.v1.PromotePersonRequest
@@ -401,7 +450,7 @@ export type PromotePersonRequest = Message<"darkroom.v1.PromotePersonRequest"> &
  * Use `create(PromotePersonRequestSchema)` to create a new message.
  */
 export const PromotePersonRequestSchema: GenMessage<PromotePersonRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_people, 12);
+  messageDesc(file_darkroom_v1_people, 14);
 
 /**
  * The current state of the person.
@@ -422,7 +471,7 @@ export type PromotePersonResponse = Message<"darkroom.v1.PromotePersonResponse">
  * Use `create(PromotePersonResponseSchema)` to create a new message.
  */
 export const PromotePersonResponseSchema: GenMessage<PromotePersonResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_people, 13);
+  messageDesc(file_darkroom_v1_people, 15);
 
 /**
  * Makes an operator a person like any other.
@@ -443,7 +492,7 @@ export type DemotePersonRequest = Message<"darkroom.v1.DemotePersonRequest"> & {
  * Use `create(DemotePersonRequestSchema)` to create a new message.
  */
 export const DemotePersonRequestSchema: GenMessage<DemotePersonRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_people, 14);
+  messageDesc(file_darkroom_v1_people, 16);
 
 /**
  * The current state of the person.
@@ -464,7 +513,7 @@ export type DemotePersonResponse = Message<"darkroom.v1.DemotePersonResponse"> &
  * Use `create(DemotePersonResponseSchema)` to create a new message.
  */
 export const DemotePersonResponseSchema: GenMessage<DemotePersonResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_people, 15);
+  messageDesc(file_darkroom_v1_people, 17);
 
 /**
  * Erases a person.
@@ -485,7 +534,7 @@ export type ErasePersonRequest = Message<"darkroom.v1.ErasePersonRequest"> & {
  * Use `create(ErasePersonRequestSchema)` to create a new message.
  */
 export const ErasePersonRequestSchema: GenMessage<ErasePersonRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_people, 16);
+  messageDesc(file_darkroom_v1_people, 18);
 
 /**
  * The erasure of a person.
@@ -506,7 +555,7 @@ export type ErasePersonResponse = Message<"darkroom.v1.ErasePersonResponse"> & {
  * Use `create(ErasePersonResponseSchema)` to create a new message.
  */
 export const ErasePersonResponseSchema: GenMessage<ErasePersonResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_people, 17);
+  messageDesc(file_darkroom_v1_people, 19);
 
 /**
  * Management of people. People do not register by themselves.
@@ -566,6 +615,17 @@ export const People: GenService<{
     methodKind: "unary";
     input: typeof ResetPersonRequestSchema;
     output: typeof ResetPersonResponseSchema;
+  },
+  /**
+   * Returns a new link that signs a person in once, and ends an earlier one. Only for a person who never signed in: refused with
+   * CONFLICT for others, for whom there is ResetPerson, and for a disabled person.
+   *
+   * @generated from rpc darkroom.v1.People.CreateSignInLink
+   */
+  createSignInLink: {
+    methodKind: "unary";
+    input: typeof CreateSignInLinkRequestSchema;
+    output: typeof CreateSignInLinkResponseSchema;
   },
   /**
    * Erases a person: e-mail address, everything they sign in with, sessions, and connections of programs. What they made belongs to
