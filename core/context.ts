@@ -62,7 +62,7 @@ export interface Files extends Pick<
 export type Identity = Pick<Ports, 'credentials' | 'people' | 'artefacts' | 'passwords' | 'passkeys'>;
 
 /** Models, and the providers that run them. */
-export interface Models extends Pick<Ports, 'catalog' | 'providers' | 'providerUses'> {
+export interface Models extends Pick<Ports, 'catalog' | 'catalogSource' | 'providers' | 'providerUses'> {
   readonly providerGates: ProviderGates;
 }
 

@@ -47,7 +47,12 @@ export class FileCatalog implements Catalog {
   readonly #inFile: ReadonlyMap<string, InFile>;
 
   /** `inFile` by the models' keys. */
-  constructor(models: readonly Model[], inFile: ReadonlyMap<string, InFile> = new Map()) {
+  constructor(
+    models: readonly Model[],
+    inFile: ReadonlyMap<string, InFile> = new Map(),
+    /** The text of the file; empty for a catalog that was not read from one. */
+    readonly text = '',
+  ) {
     this.#models = Object.freeze([...models]);
     this.#byKey = new Map(models.map((model) => [model.modelKey, model]));
     this.#inFile = inFile;
@@ -126,7 +131,7 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
   });
   if (models.length === 0 && written.length > 0)
     throw new CatalogInvalid([`${name}: Every model needs a provider that is not connected.`]);
-  return new FileCatalog(models, new Map(inFile));
+  return new FileCatalog(models, new Map(inFile), text);
 }
 
 /** A model with a part of its route only would skip the provider that its catalog puts first. */

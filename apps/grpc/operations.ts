@@ -18,6 +18,7 @@ import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover
 import { addUpCosts, type ModelCosts, readUsageRequest } from '../../core/usage/read-usage.js';
 import { pageByToken } from '../page-token.js';
 import { requireAccount } from './access.js';
+import { CATALOG_FILE_METHODS } from './catalog-file.js';
 import { duration, int64s, OPERATION, PRICE_UNIT, STATUS, timestamp, valuesByWord, wordOf } from './enums.js';
 import {
   type GenerationContentSchema,
@@ -44,6 +45,7 @@ const { method } = Operations;
 /** Work, providers, costs and recovery of a running service, for operators. */
 export const OPERATIONS_METHODS: readonly ServedMethod<UsedContext>[] = [
   ...OVERVIEW_METHODS,
+  ...CATALOG_FILE_METHODS,
   plain(method.runRecovery, 'operations:write', ({ context }) => recoverAll(context)),
   plain(method.getRetention, 'operations:read', async ({ context: { settings } }) => {
     return {

@@ -17,7 +17,6 @@ import { WebAuthnVerifier } from '../../adapters/webauthn/webauthn-verifier.js';
 import { HttpWebhookSender } from '../../adapters/webhooks/http-webhook-sender.js';
 import { type Context, createContext } from '../../core/context.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
-import type { Model } from '../../core/catalog/model.js';
 import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import type { Catalog } from '../../core/ports/catalog.js';
@@ -38,6 +37,7 @@ import { openDatabase, openingOf, type OpeningNeeds, QUIETLY } from '../stores/o
 import { type ObjectsNeeds, openObjects, type ProgramObjects } from '../stores/open-objects.js';
 import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '../stores/same-installation.js';
 import { catalogTools } from './catalog-tools.js';
+import { CurrentCatalog } from './current-catalog.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
 import { givenParts } from './parts.js';
 import { openSecrets, type Secrets } from './secrets.js';
@@ -82,9 +82,8 @@ export interface ProgramOptions {
  * folder; a `tool` works beside it. Throws one sentence, or one per line, if the catalog or a store cannot be used.
  */
 export async function openProgram(config: Config, role: OpenedAs, options: ProgramOptions = {}): Promise<Program> {
-  const readCatalog = async (): Promise<Catalog> =>
-    options.catalog ?? loadCatalog(config.catalog, catalogTools(config));
-  const catalog = new CurrentCatalog(await readCatalog(), readCatalog);
+  const catalog = options.catalog ?? (await openCatalog(config, options.log));
+  const file = catalog instanceof CurrentCatalog ? catalog : undefined;
   const opened = new Opened();
   const { log = QUIETLY.log, publicUrl = () => configuredUrl(config), metrics, outages } = options;
   const needs = { clock: new SystemClock(), log };
@@ -116,6 +115,7 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
       wakeUps,
       webhookSender: opened.keep(openWebhookSender(config, needs)),
       catalog,
+      ...(file === undefined ? {} : { catalogSource: file }),
       ...(await openSigner(config, role, needs, opened)),
       providers: providersOf(config, await openProviders(config, { ...needs, memory }, opened)),
       mediaProbe: new SharpMediaProbe({ memory }),
@@ -150,7 +150,7 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
       signedObjects: objects.signedObjects,
       generationChanges,
       tidy: () => database.tidy(),
-      readCatalogAgain: () => catalog.readAgain(),
+      readCatalogAgain: async () => file?.readAgain() ?? catalog.models().length,
       keep: (thing) => opened.keep(thing),
       close: (closing) => opened.close(closing),
     };
@@ -159,6 +159,16 @@ export async function openProgram(config: Config, role: OpenedAs, options: Progr
     await opened.close().catch(() => undefined);
     throw error;
   }
+}
+
+function openCatalog(config: Config, log: Log = QUIETLY.log): Promise<CurrentCatalog> {
+  const { catalog: path } = config;
+  return CurrentCatalog.open({
+    path,
+    load: (name) => loadCatalog(path, catalogTools(config), name),
+    clock: new SystemClock(),
+    onReloaded: (models) => log.info('catalog read', { catalog: path, models }),
+  });
 }
 
 /** Stores what the process counts, every few seconds and once more before the stores are closed. */
@@ -279,40 +289,6 @@ class Opened {
       }
     }
     if (failures.length > 0) throw failures[0];
-  }
-}
-
-/**
- * The newest usable catalog. It changes from one snapshot to the next atomically for all callers: a caller that needs
- * two consistent answers takes both from one `models()` or keeps the model it was given.
- */
-class CurrentCatalog implements Catalog {
-  private reading: Promise<unknown> = Promise.resolve();
-
-  constructor(
-    private current: Catalog,
-    private readonly load: () => Promise<Catalog>,
-  ) {}
-
-  models(): readonly Model[] {
-    return this.current.models();
-  }
-
-  find(modelKey: string): Model | undefined {
-    return this.current.find(modelKey);
-  }
-
-  /**
-   * Loads the catalog again, one load at a time, and returns the number of its models. Throws the errors of `load`;
-   * then nothing changes.
-   */
-  readAgain(): Promise<number> {
-    const read = this.reading.then(async () => {
-      this.current = await this.load();
-      return this.current.models().length;
-    });
-    this.reading = read.catch(() => undefined);
-    return read;
   }
 }
 

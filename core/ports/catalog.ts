@@ -7,3 +7,32 @@ export interface Catalog {
   /** The model with exactly this key, or undefined. */
   find(modelKey: string): Model | undefined;
 }
+
+/** A catalog as it was read. */
+export interface ReadCatalog {
+  readonly models: readonly Model[];
+  /** The text of the file. */
+  readonly text: string;
+  /** When it was read, in milliseconds since the epoch. */
+  readonly readAt: number;
+}
+
+/** Why a file is not a catalog. */
+export interface CatalogFault {
+  /** Counted from 1; absent if the file could not be read. */
+  readonly line?: number;
+  /** One sentence. */
+  readonly message: string;
+}
+
+/** The file that the catalog of this process is read from. */
+export interface CatalogSource {
+  /** The name of the file, without its folder. */
+  readonly name: string;
+  /** What this process uses. */
+  inUse(): ReadCatalog;
+  /** The file as it is now, or its faults in the order of its lines. Nothing is used. */
+  read(): Promise<ReadCatalog | readonly CatalogFault[]>;
+  /** The same, and this process uses it from now on; with faults, nothing changes. One at a time. */
+  reload(): Promise<ReadCatalog | readonly CatalogFault[]>;
+}

@@ -1,4 +1,4 @@
-import type { Catalog } from './catalog.js';
+import type { Catalog, CatalogSource } from './catalog.js';
 import type { Clock, Digests, Ids, JsonSchemas, PasskeyVerifier, PasswordHasher, TopLevelDomains } from './machine.js';
 import type { Masks, MediaCleaner, MediaProbe, Previews, VideoFrames } from './media.js';
 import type { ObjectStore } from './object-store.js';
@@ -75,6 +75,8 @@ export interface Ports extends PortsOf<keyof PortsList> {
   readonly outputSigner?: OutputSigner;
   /** Absent where videos have no thumbnails. */
   readonly videoFrames?: VideoFrames;
+  /** Absent where the catalog is not read from a file. */
+  readonly catalogSource?: CatalogSource;
 }
 
 /** The ports of the database. */

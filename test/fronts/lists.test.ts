@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { file_darkroom_v1_access } from '../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { file_darkroom_v1_accounts } from '../../apps/grpc/generated/darkroom/v1/accounts_pb.js';
 import { file_darkroom_v1_catalog } from '../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
+import { file_darkroom_v1_catalog_file } from '../../apps/grpc/generated/darkroom/v1/catalog_file_pb.js';
 import { file_darkroom_v1_credits } from '../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { file_darkroom_v1_erasure } from '../../apps/grpc/generated/darkroom/v1/erasure_pb.js';
 import { file_darkroom_v1_generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
@@ -23,6 +24,7 @@ import { file_darkroom_v1_uploads } from '../../apps/grpc/generated/darkroom/v1/
 import { file_darkroom_v1_webhooks } from '../../apps/grpc/generated/darkroom/v1/webhooks_pb.js';
 import { AUDIENCES, SCOPES } from '../../core/access/credential.js';
 import { FAULT_POLICIES, OTHER_SIZE_POLICIES } from '../../core/catalog/model.js';
+import { TEXT_HIDDEN } from '../../core/catalog/operate-catalog.js';
 import { PRICE_UNITS } from '../../core/catalog/price.js';
 import { BOOKS, ENTRY_KINDS } from '../../core/credits/account.js';
 import { ERASABLE } from '../../core/erasure/erasure.js';
@@ -131,6 +133,7 @@ function sources(): string[] {
 /** Enums of the proto files, with core's words for their values. */
 const ENUMS: Readonly<Record<string, readonly string[]>> = {
   Book: BOOKS,
+  CatalogTextHidden: TEXT_HIDDEN,
   EntryKind: ENTRY_KINDS,
   ErasureSubject: ERASABLE,
   GenerationEventType: EVENT_TYPES,
@@ -155,6 +158,7 @@ const FILES: readonly DescFile[] = [
   file_darkroom_v1_access,
   file_darkroom_v1_accounts,
   file_darkroom_v1_catalog,
+  file_darkroom_v1_catalog_file,
   file_darkroom_v1_credits,
   file_darkroom_v1_erasure,
   file_darkroom_v1_generations,

@@ -4,6 +4,7 @@ import { createPerson } from '../../../core/people/manage-people.js';
 import { promotePerson } from '../../../core/people/operators.js';
 import type { Person } from '../../../core/people/person.js';
 import { beginSession, type SignInMethod } from '../../../core/people/sessions.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { aPerson } from '../../fixtures/stored-records.js';
 import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
 
@@ -89,13 +90,13 @@ export class OperatorHarness {
     readonly told: Told[],
   ) {}
 
-  static async open(hasOperatorArea = true): Promise<OperatorHarness> {
+  static async open(hasOperatorArea = true, ports: Partial<Ports> = {}): Promise<OperatorHarness> {
     const told: Told[] = [];
     const log = {
       info: (event: string, about: Told) => void (event === 'operator act' && told.push(about)),
       warn: () => undefined,
     };
-    const service = await OAuthHarness.open({ people: { hasOperatorArea } }, { log });
+    const service = await OAuthHarness.open({ people: { hasOperatorArea } }, { log, ports });
     const operator = await makeOperator(service, 'olga@example.com');
     return new OperatorHarness(service, operator, told);
   }

@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from '../../../apps/http/console/operator/routes.js';
 import { demotePerson } from '../../../core/people/operators.js';
 import type { SignInMethod } from '../../../core/people/sessions.js';
+import type { CatalogSource, ReadCatalog } from '../../../core/ports/catalog.js';
 import { clientOf, type ConsoleAnswer, ConsoleClient, OperatorHarness } from './console-harness.js';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
@@ -28,6 +29,14 @@ const BODIES: Readonly<Record<string, object>> = {
   '/accounts/:account_id/erase': { is_final: true },
   '/accounts/:account_id/erase-trace': { client_trace_id: 'order-17', is_final: true },
   '/people/:person_id/erase': { is_final: true },
+};
+
+const READING: ReadCatalog = { models: [], text: '', readAt: 0 };
+const SOURCE: CatalogSource = {
+  name: 'catalog.yaml',
+  inUse: () => READING,
+  read: () => Promise.resolve(READING),
+  reload: () => Promise.resolve(READING),
 };
 
 const OTHER_METHODS: readonly SignInMethod[] = ['password', 'link', 'provider'];
@@ -54,7 +63,7 @@ describe("access to the operator's area", () => {
 
   describe('where it is on', () => {
     beforeEach(async () => {
-      harness = await OperatorHarness.open();
+      harness = await OperatorHarness.open(true, { catalogSource: SOURCE });
     });
 
     it('is given to an operator who has signed in with a passkey: each operation answers of what it was asked', async () => {
@@ -80,7 +89,7 @@ describe("access to the operator's area", () => {
         await expectRefused(await clientOf(harness.service, harness.operator, method), 'PASSKEY_SIGN_IN_REQUIRED');
         // One person may send so many changes per minute and no more.
         await harness.close();
-        harness = await OperatorHarness.open();
+        harness = await OperatorHarness.open(true, { catalogSource: SOURCE });
       }
     });
 

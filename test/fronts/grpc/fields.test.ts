@@ -257,6 +257,9 @@ const ASKED: Readonly<Record<string, Asked>> = {
   GetOverview: { right: {}, faults: [...each('from', NO_TIME, '2000-01-01T00:00:00Z'), ...each('to', NO_TIME)] },
   GetModelCosts: { right: {}, faults: [...each('account_id', 'x'), ...DAYS] },
   InspectGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
+  GetCatalogFile: { right: {}, faults: [] },
+  CheckCatalogFile: { right: {}, faults: [] },
+  ReloadCatalogFile: { right: {}, faults: [] },
   ListProviders: { right: {}, faults: [] },
   StopGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
 };

@@ -19,7 +19,9 @@ import { bindServer } from '../../../apps/wiring/modules.js';
 import { openProgram } from '../../../apps/wiring/open-program.js';
 import { resolveParts, ROOTS } from '../../../apps/wiring/parts.js';
 import { openSecrets, readOrCreateToken, readSecrets, readToken } from '../../../apps/wiring/secrets.js';
+import { catalogInUse, checkCatalog } from '../../../core/catalog/operate-catalog.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { countIn, HALF_HOUR_MS } from '../../../core/statistics/half-hour.js';
 import { MemoryObjectStore } from '../../adapters/memory/object-store.js';
 
 const SILENT_LOGGER = pino({ enabled: false });
@@ -119,6 +121,30 @@ describe('the program', () => {
     await program.close();
     expect(closed).to.deep.equal(['second', 'sandbox', 'wake-ups']);
     await expectReleased();
+  });
+
+  it('shows operators the file of its catalog, whose text has no secret', async () => {
+    const config = await configured({ sandbox: sandboxDriver });
+    for (const metrics of [undefined, new Metrics()]) {
+      const program = await openProgram(config, 'server', { metrics });
+      const { fileName, text, models } = catalogInUse(program.context);
+      expect([fileName, text]).to.deep.equal(['catalog.yaml', readFileSync(config.catalog, 'utf8')]);
+      expect(models).to.equal(program.context.catalog.models());
+      expect((await checkCatalog(program.context)).faults).to.deep.equal([]);
+      await program.close();
+    }
+  });
+
+  it('stores what it has counted when it is closed', async () => {
+    const config = await configured({ sandbox: sandboxDriver });
+    const program = await openProgram(config, 'server');
+    program.context.outcomeCounts.accepted(5);
+    await program.close();
+    const next = await openProgram(config, 'server');
+    const now = next.context.clock.now();
+    const counts = [...(await next.context.outcomeCounts.between(now - HALF_HOUR_MS, now + 1)).values()];
+    expect(counts.map(({ acceptMs }) => countIn(acceptMs))).to.deep.equal([1]);
+    await next.close();
   });
 
   it('makes every part of a server before anything listens', async () => {

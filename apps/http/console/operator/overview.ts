@@ -1,5 +1,5 @@
 import { fieldInvalid } from '../../../../core/fields.js';
-import { type OperatorCall, type OperatorOperation, read } from './operator-operation.js';
+import { messageTime, type OperatorCall, type OperatorOperation, read } from './operator-operation.js';
 
 /** The state of the service as a whole. */
 export const OVERVIEW_OPERATIONS: readonly OperatorOperation[] = [
@@ -13,17 +13,11 @@ export const OVERVIEW_OPERATIONS: readonly OperatorOperation[] = [
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 
-interface Timestamp {
-  readonly seconds: bigint;
-  readonly nanos: number;
-}
-
 /** Throws FIELD_INVALID for a text that is not a time. */
-function timeOf(query: OperatorCall['query'], name: string): Timestamp | undefined {
+function timeOf(query: OperatorCall['query'], name: string): ReturnType<typeof messageTime> | undefined {
   const text = query[name];
   if (text === undefined) return undefined;
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time)) throw fieldInvalid(`/${name}`, `${name} must be a time such as 2026-01-31T09:30:00Z.`);
-  const seconds = Math.floor(time / 1_000);
-  return { seconds: BigInt(seconds), nanos: (time - seconds * 1_000) * 1_000_000 };
+  return messageTime(time);
 }

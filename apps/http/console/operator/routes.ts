@@ -1,5 +1,6 @@
 import { ACCOUNT_OPERATIONS } from './accounts.js';
 import { APP_OPERATIONS } from './apps-and-keys.js';
+import { CATALOG_OPERATIONS } from './catalog.js';
 import { CREDIT_OPERATIONS } from './credits.js';
 import type { OperatorOperation } from './operator-operation.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
@@ -9,6 +10,7 @@ import { WORK_OPERATIONS } from './work.js';
 /** The requests of the operator's area, under `/console/api/operator`. */
 export const OPERATOR_OPERATIONS: readonly OperatorOperation[] = [
   ...OVERVIEW_OPERATIONS,
+  ...CATALOG_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
   ...APP_OPERATIONS,
   ...CREDIT_OPERATIONS,
