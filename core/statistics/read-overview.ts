@@ -99,7 +99,8 @@ export async function readOverview(
     outcomeCounts.between(from, to),
     generations.countOpen(call),
     findLongestWaiting(context, now),
-    nearZeroAccounts.get(() => findNearZero(context, now)),
+    // Other calls may wait for the same accounts: they do not end with this call.
+    nearZeroAccounts.get(() => findNearZero({ ...context, call: undefined }, now)),
   ]);
   const halfHours: Overview['halfHours'][number][] = [];
   let total: Counts = NO_COUNTS;

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
+import { CallOver } from '../../../core/cancellation.js';
 import { ServiceError } from '../../../core/errors.js';
+import type { AccountStore } from '../../../core/ports/stores.js';
 import { readOverview, readOverviewRange } from '../../../core/statistics/read-overview.js';
 import { HALF_HOUR_MS } from '../../../core/statistics/half-hour.js';
+import { TestedCall } from '../../fixtures/cancellation.js';
 import { imageModel } from '../../fixtures/models.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
 
@@ -112,6 +115,23 @@ describe('the overview', () => {
       accountName: 'Test',
       generation: await harness.generation(first.generationId),
     });
+  });
+
+  it('does not end the search for these accounts with the call that began it', async () => {
+    const harness = await CoreHarness.open();
+    const { accounts } = harness.ports;
+    const list: AccountStore['list'] = async (page, call) => {
+      if (call?.isOver === true) throw new CallOver();
+      return accounts.list(page);
+    };
+    const context = harness.process(undefined, {
+      accounts: Object.assign(Object.create(accounts) as AccountStore, { list }),
+    });
+    const range = readOverviewRange({}, context.clock.now());
+    const first = readOverview({ ...context, call: TestedCall.over() }, range).catch(() => undefined);
+    const second = await readOverview(context, range);
+    await first;
+    expect(second.nearZero).to.deep.equal({ accounts: [], isComplete: true });
   });
 
   it('has the accounts with less than they were charged in a week, the one that lasts shortest first', async () => {
