@@ -119,7 +119,7 @@ describe('what operators do in a browser', () => {
       expect(account).to.include({ account_id: accountId, issued_credits: 1_000, open_holds: 1 });
       const storage = (await olga.get(`/operator/accounts/${accountId}/storage`)).data;
       expect(storage['apps']).to.have.lengthOf(1);
-      expect(storage).to.have.keys('uncharged_content', 'apps', 'limits');
+      expect(storage).to.have.keys('uncharged_content', 'thumbnails', 'apps', 'limits');
       const [key] = await listOf(`/accounts/${accountId}/keys`, 'keys');
       expect(key).to.include({ name: 'a key' }).and.not.have.any.keys('digest', 'secret');
       const people = await listOf(`/accounts/${accountId}/people`, 'people');
