@@ -16,6 +16,7 @@ const RULES = `^core/(${[
   'people/person',
   'providers/(provider-report|provider-state|provider-use)',
   'statistics/half-hour',
+  'search/words',
   'uploads/upload',
   'usage/usage',
   'webhooks/(decide|delivery|endpoint)',
@@ -28,6 +29,7 @@ const STATE = `^core/(${[
   'idempotency/(process-leases|silent-retries)',
   'providers/(provider-gates|provider-shares)',
   'statistics/outcome-counts',
+  'search/removed-words',
 ].join('|')})\\.ts$`;
 
 module.exports = {

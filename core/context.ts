@@ -13,6 +13,7 @@ import type { Log } from './log.js';
 import type { Ports } from './ports/ports.js';
 import type { GenerationChanges } from './ports/stores.js';
 import { ProviderGates } from './providers/provider-gates.js';
+import { withoutRemovedWords } from './search/removed-words.js';
 import type { Settings } from './settings.js';
 import { OutcomeCounts } from './statistics/outcome-counts.js';
 import { Remembered } from './waiting.js';
@@ -34,7 +35,10 @@ export interface Money extends Pick<Ports, 'accounts' | 'acceptances' | 'usage'>
 }
 
 /** Generations: their records, keys, queue and wake-ups, and the callers that wait for them. */
-export interface Work extends Pick<Ports, 'generations' | 'claims' | 'fingerprints' | 'wakeUps' | 'halfHours'> {
+export interface Work extends Pick<
+  Ports,
+  'generations' | 'generationSearch' | 'claims' | 'fingerprints' | 'wakeUps' | 'halfHours'
+> {
   readonly silentRetries: SilentRetries;
   readonly unchargedSums: UnchargedSums;
   readonly queuePositions: QueuePositions;
@@ -112,7 +116,7 @@ export function createContext(
   const acceptances = watchedAcceptances(ports.acceptances, ...watches);
   return {
     ...ports,
-    generations: watchedGenerations(ports.generations, ...watches),
+    generations: withoutRemovedWords(watchedGenerations(ports.generations, ...watches), ports.generationSearch),
     acceptances,
     settings,
     log,

@@ -7,6 +7,12 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
+/** The least UUID of version 7 (RFC 9562) that can be made at a time, in milliseconds since the epoch. */
+export function leastIdAt(time: number): string {
+  const hex = time.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7000-8000-000000000000`;
+}
+
 /** A UUID of version 8 (RFC 9562) of the first bits of a digest in hex, of at least 32 digits. */
 export function derivedUuid(hex: string): string {
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);

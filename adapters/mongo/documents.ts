@@ -17,6 +17,7 @@ import { BY_ID, type CollectionName } from './schema.js';
 export interface FindOptions {
   readonly sort?: Readonly<Record<string, 1 | -1>>;
   readonly limit?: number;
+  readonly skip?: number;
   readonly hint?: string;
   readonly projection?: Document;
 }

@@ -13,6 +13,7 @@ import { MongoClaimStore } from './mongo-claim-store.js';
 import { MongoCredentialStore } from './mongo-credential-store.js';
 import { MongoFingerprintStore } from './mongo-fingerprint-store.js';
 import { MongoGenerationChanges } from './mongo-generation-changes.js';
+import { MongoGenerationSearch } from './mongo-generation-search.js';
 import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
 import type { LedgerForm } from './mongo-ledger.js';
@@ -87,6 +88,7 @@ export function storesOver(
   return {
     accounts,
     generations,
+    generationSearch: new MongoGenerationSearch(connection),
     claims,
     fingerprints: new MongoFingerprintStore(connection),
     acceptances: new MongoAcceptances(connection, { accounts, generations, claims }),

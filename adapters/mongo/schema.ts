@@ -1,5 +1,5 @@
 /** Incremented by every release that changes the schema below or the form of a document. */
-export const SCHEMA_VERSION = 14;
+export const SCHEMA_VERSION = 15;
 
 /**
  * The oldest program version that may use a database of this version. It does not change while migrations only add,
@@ -124,6 +124,25 @@ export const SCHEMA = {
       },
     ],
   },
+  // One document for each generation whose words are searched, and for each that had its words removed.
+  search_entries: {
+    shardKey: { _id: 'hashed' },
+    indexes: [
+      {
+        name: 'search_by_term',
+        keys: { account: 1, terms: 1 },
+        where: { account: { $exists: true } },
+        why: 'people find the generations of their account that have a word',
+      },
+      {
+        name: 'search_by_account',
+        keys: { account: 1, _id: -1 },
+        where: { account: { $exists: true } },
+        why: 'people find those with common words, newest first',
+      },
+    ],
+  },
+  search_progress: { shardKey: null, indexes: [] },
   claims: {
     shardKey: { _id: 'hashed' },
     indexes: [{ name: 'claims_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],

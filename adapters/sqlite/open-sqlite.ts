@@ -24,6 +24,7 @@ import { SqliteArtefactStore } from './sqlite-artefact-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
 import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { SqliteFingerprintStore } from './sqlite-fingerprint-store.js';
+import { SqliteGenerationSearch } from './sqlite-generation-search.js';
 import { RecordCache, SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
@@ -174,6 +175,7 @@ function storesOver(
   return {
     accounts: new SqliteAccountStore(db),
     generations: new SqliteGenerationStore(db, cache),
+    generationSearch: new SqliteGenerationSearch(db),
     claims: new SqliteClaimStore(db),
     fingerprints: new SqliteFingerprintStore(db),
     acceptances: new SqliteAcceptances(db, cache),

@@ -277,6 +277,16 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE generations ADD COLUMN thumbnail_bytes INTEGER;
   CREATE INDEX generations_thumbnails ON generations (account, thumbnail_bytes) WHERE thumbnail_bytes IS NOT NULL;
   `,
+  // The terms by which generations are searched: entries that were removed have neither account nor terms.
+  `
+  CREATE TABLE search_accounts (row INTEGER PRIMARY KEY, account BLOB NOT NULL UNIQUE) STRICT;
+  CREATE TABLE search_entries (row INTEGER PRIMARY KEY, generation BLOB NOT NULL UNIQUE, account INTEGER, terms TEXT) STRICT;
+  CREATE INDEX search_by_account ON search_entries (account, generation) WHERE account IS NOT NULL;
+  CREATE TABLE search_terms (
+    account INTEGER NOT NULL, term TEXT NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (account, term, entry)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE search_progress (name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

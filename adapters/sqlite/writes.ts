@@ -168,6 +168,7 @@ function prepareWrites(on: Statements) {
       VALUES (unhex(?, '-'), ?, ?, ?, ?, unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), unhex(?, '-')) ON CONFLICT DO NOTHING`,
     ),
     ...artefactWrites(on),
+    ...searchWrites(on),
     removeExpiredFingerprints: fingerprintRemoval(on),
     applyUsage: rowWrites(on, USES, 'day = ? AND credential = ? AND model = ? AND app_use = ?'),
     applyTraceUsage: rowWrites(on, TRACES, 'day = ? AND trace = ? AND app_use = ?'),
@@ -302,6 +303,65 @@ function artefactWrites(on: Statements) {
       return left > 0 ? removed + removeGroups(now, left) : removed;
     },
   };
+}
+
+/** Fields of an entry that is added: the generation, the account, and the terms as one text. */
+const SEARCH_FIELDS = 3;
+
+function searchWrites(on: Statements) {
+  const findAccount = on.prepare(`SELECT row FROM search_accounts WHERE account = unhex(?, '-')`);
+  const addAccount = on.prepare(`INSERT INTO search_accounts (account) VALUES (unhex(?, '-')) RETURNING row`);
+  const addEntry = on.prepare(
+    `INSERT INTO search_entries (generation, account, terms) VALUES (unhex(?, '-'), ?, ?)
+    ON CONFLICT DO NOTHING RETURNING row`,
+  );
+  const addTerm = on.prepare('INSERT INTO search_terms (account, term, entry) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const findEntry = on.prepare(`SELECT row, account, terms FROM search_entries WHERE generation = unhex(?, '-')`);
+  const removeTerm = on.prepare('DELETE FROM search_terms WHERE account = ? AND term = ? AND entry = ?');
+  const markRemoved = on.changing(`
+    INSERT INTO search_entries (generation) VALUES (unhex(?, '-'))
+    ON CONFLICT DO UPDATE SET account = NULL, terms = NULL WHERE account IS NOT NULL`);
+  const forget = on.changing(`DELETE FROM search_entries WHERE generation = unhex(?, '-') AND account IS NULL`);
+  const accountRow = (account: SqlValue): SqlValue =>
+    (findAccount.get(account) ?? addAccount.get(account))?.['row'] as SqlValue;
+
+  return {
+    /** Returns how many were added. */
+    addSearchEntries(...values: SqlValue[]): number {
+      let added = 0;
+      for (const [generation = null, of = null, terms = null] of slices(
+        values,
+        0,
+        SEARCH_FIELDS,
+        values.length / SEARCH_FIELDS,
+      )) {
+        const account = accountRow(of);
+        const entry = addEntry.get(generation, account, terms)?.['row'];
+        if (entry === undefined) continue;
+        for (const term of termsIn(terms)) addTerm.run(account, term, entry);
+        added += 1;
+      }
+      return added;
+    },
+    /** Returns how many had terms, or were not known before. */
+    removeSearchEntries(...generations: SqlValue[]): number {
+      let removed = 0;
+      for (const generation of generations) {
+        const { row = null, account = null, terms = null } = findEntry.get(generation) ?? {};
+        for (const term of termsIn(terms)) removeTerm.run(account, term, row);
+        removed += markRemoved(generation);
+      }
+      return removed;
+    },
+    forgetSearchEntries: (...generations: SqlValue[]) =>
+      generations.reduce<number>((forgotten, generation) => forgotten + forget(generation), 0),
+  };
+}
+
+function termsIn(terms: SqlValue): readonly string[] {
+  return String(terms ?? '')
+    .split(' ')
+    .filter((term) => term !== '');
 }
 
 /** Removes records of equal requests, and then leases, that are kept until `now` at the latest. Returns how many. */

@@ -4,6 +4,7 @@ import { GENERATION } from '../../core/generation/wake.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { EarlierTasks } from '../../core/recovery/earlier-tasks.js';
 import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover.js';
+import { SearchIndexer } from '../../core/search/index-generations.js';
 import { type CatchUpBounds, UsageCatchUp } from '../../core/usage/project-usage.js';
 import { Repetition } from '../../core/waiting.js';
 import { DELIVERY } from '../../core/webhooks/deliveries.js';
@@ -35,6 +36,7 @@ export class Worker {
   private readonly recovery: Recovery;
   private readonly earlierTasks: EarlierTasks;
   private readonly usage: UsageCatchUp;
+  private readonly indexer: SearchIndexer;
   private recovering: Promise<void> | undefined;
   private catchingUp: Promise<void> | undefined;
   private repetition: Repetition | undefined;
@@ -49,6 +51,7 @@ export class Worker {
     this.dispatcher = new Dispatcher(context, options.workerId);
     this.deliveries = new DeliveryQueue(context);
     this.usage = new UsageCatchUp(context, options.usage);
+    this.indexer = new SearchIndexer(context);
     this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
     this.earlierTasks = new EarlierTasks(context, (generation, provider) =>
       this.dispatcher.countOrphaned(generation, provider),
@@ -94,6 +97,7 @@ export class Worker {
     this.recovery.stop();
     this.earlierTasks.stop();
     this.usage.stop();
+    this.indexer.stop();
     const ended = this.within(
       stopGraceMs,
       Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering, this.catchingUp]),
@@ -132,9 +136,12 @@ export class Worker {
   /** Runs beside the recovery, which must not wait for it; never twice at the same time. */
   private catchUp(): void {
     if (this.isStopping) return;
-    this.catchingUp ??= this.usage
-      .pass()
-      .catch((error: unknown) => this.context.log.warn('usage not brought up to date', { error }))
+    const warn = (event: string) => (error: unknown) => this.context.log.warn(event, { error });
+    this.catchingUp ??= Promise.all([
+      this.usage.pass().catch(warn('usage not brought up to date')),
+      this.indexer.pass().catch(warn('generations not indexed')),
+    ])
+      .then(() => undefined)
       .finally(() => {
         this.catchingUp = undefined;
       });

@@ -1,11 +1,13 @@
 import type { Call, Files, Identity, Machine, Work } from '../context.js';
 import { type Creator, creatorOf } from '../credits/creators.js';
 import { ServiceError } from '../errors.js';
-import { fieldInvalid } from '../fields.js';
-import { isUuid } from '../ids.js';
-import { itemsOf, matchingPage, type Page, type PageRequest } from '../paging.js';
+import { fieldInvalid, isText } from '../fields.js';
+import { isUuid, leastIdAt } from '../ids.js';
+import { itemsOf, type Page, type PageRequest } from '../paging.js';
 import { findGrant } from '../people/grants.js';
 import type { AppGenerations } from '../ports/stores.js';
+import { findInAccount } from '../search/find-generations.js';
+import { facetTerm, type SearchTerm, termsOf } from '../search/words.js';
 import { type Generation, type GenerationView, MODALITIES, type Modality } from './generation.js';
 import { isNewer, mergedNewest, type Place } from './merged-lists.js';
 import { type ListFilter, readListFilter, type SentFilter, viewGeneration } from './read-generations.js';
@@ -46,19 +48,31 @@ export function readAccountFilter({ appId, credentialId, modality, ...sent }: Se
   };
 }
 
+/** The maximum length of a query, in UTF-16 code units. */
+export const MAX_QUERY = 200;
+
+/** A query without white space around it. Throws FIELD_INVALID for one that is empty, too long or has control characters. */
+export function readSearchQuery(sent: string): string {
+  const query = sent.trim();
+  if (query === '' || query.length > MAX_QUERY || /\p{Cc}/u.test(query) || !isText(query))
+    throw fieldInvalid('/q', `q must have 1 to ${MAX_QUERY} characters, none of them a control character.`);
+  return query;
+}
+
 function noSuchApp(): ServiceError {
   return new ServiceError('NOT_FOUND', 'There is no such App.');
 }
 
-/** With more Apps the list of the account is read instead of those of its Apps, in the order of ids. */
+/** Of an account with more Apps their lists are not merged. */
 const MAX_MERGED_APPS = 100;
 /** Generations that are examined for one page. */
 const MAX_EXAMINED = 2_000;
 
 /**
- * A page of the generations of an account, newest first. The App, the times and one of status and model use an index;
- * with other conditions a page may hold fewer than requested, or none, although there are more: it examines at most
- * 2,000 generations, or 5,000 of an account with more than 100 Apps. Throws NOT_FOUND for an App of another account.
+ * A page of the generations of an account, newest first. The lists of its Apps are merged, and use an index for the App, the
+ * times, the trace id, and one of status and model. Where a filter has something else, or the account has more than 100 Apps,
+ * they are searched as by words. A page may hold fewer than requested, or none, although there are more. Throws NOT_FOUND for
+ * an App of another account.
  */
 export async function listAccountGenerations(
   context: Work & Identity & Call,
@@ -67,11 +81,132 @@ export async function listAccountGenerations(
   page: PageRequest,
 ): Promise<Page<Generation>> {
   const apps = await appsOf(context, accountId, filter);
-  const matches = (g: Generation): boolean => g.accountId === accountId && matchesFilter(g, filter);
-  if (apps !== undefined && !isPlaceOfAccount(page.cursor)) return mergedPage(context, apps, filter, page, matches);
-  const wanted = { of: 'account', accountId } as const;
-  return matchingPage((asked) => context.generations.list(wanted, asked, context.call), matches, page);
+  const isIndexed = filter.modality === undefined && filter.credentialId === undefined;
+  const mode = modeOf(page.cursor) ?? (isIndexed && apps !== undefined ? 'merged' : 'found');
+  return mode === 'merged' && apps !== undefined
+    ? listInApps(context, { accountId, apps }, filter, page)
+    : findByTerms(context, accountId, { filter, words: [] }, page);
 }
+
+/**
+ * How a page is made, as its cursor says: from the merged lists of Apps, from the index of searches by words or by a trace id, or by an id. The next page
+ * is made in the same way, whatever has changed since.
+ */
+type Mode = 'merged' | 'found' | 'trace' | 'ids';
+const MODES: Readonly<Record<string, Mode>> = { m: 'merged', f: 'found', t: 'trace', i: 'ids' };
+
+function modeOf(cursor: string | undefined): Mode | undefined {
+  return cursor === undefined ? undefined : MODES[cursor[0] ?? ''];
+}
+
+function marked<T>(mode: Mode, { items, nextCursor }: Page<T>): Page<T> {
+  return nextCursor === undefined ? { items } : { items, nextCursor: `${mode[0]}${nextCursor}` };
+}
+
+function unmarked({ limit, cursor }: PageRequest): PageRequest {
+  return cursor === undefined ? { limit } : { limit, cursor: cursor.slice(1) };
+}
+
+/**
+ * A page of the generations that match a filter and a query, newest first: the one with this id, or those whose id begins with
+ * it; else those with this trace id; else those with all its words in their prompt, each whole or as the beginning of a word.
+ * Throws as `listAccountGenerations` does, and FIELD_INVALID for a query that has no word, and for one that is neither an id
+ * nor a trace id where prompts may not be searched.
+ */
+export async function searchAccountGenerations(
+  context: Work & Identity & Call,
+  accountId: string,
+  { query, mayReadPrompts, ...filter }: AccountFilter & { readonly query: string; readonly mayReadPrompts: boolean },
+  page: PageRequest,
+): Promise<Page<Generation>> {
+  const apps = await appsOf(context, accountId, filter);
+  const mode = modeOf(page.cursor);
+  if (mode === undefined || mode === 'ids') {
+    const found = await findById(context, accountId, { filter, query }, page);
+    if (mode === 'ids' || found.items.length > 0) return found;
+  }
+  if (mode !== 'found') {
+    const found = await findByTrace(context, { accountId, apps }, { filter, query }, page);
+    if (mode !== undefined || found.items.length > 0 || isUuid(query)) return found;
+  }
+  const words = termsOf(query);
+  if (words.length === 0) throw fieldInvalid('/q', 'q must have a letter or a digit.');
+  if (!mayReadPrompts)
+    throw fieldInvalid('/q', 'Prompts cannot be searched here; search for a generation id or a client_trace_id.');
+  return findByTerms(context, accountId, { filter, words }, page);
+}
+
+interface Asked {
+  readonly filter: AccountFilter;
+  readonly query: string;
+}
+
+/** The length of a query up to which it is not searched for as the beginning of an id. */
+const LEAST_ID_PREFIX = 8;
+
+/** Generations whose id begins with a query, which has the first eight digits of an id at least. */
+async function findById(
+  { generations, call }: Work & Call,
+  accountId: string,
+  { filter, query }: Asked,
+  page: PageRequest,
+): Promise<Page<Generation>> {
+  const start = query.toLowerCase();
+  const first = `${start}${'00000000-0000-0000-0000-000000000000'.slice(start.length)}`;
+  if (start.length < LEAST_ID_PREFIX || !isUuid(first)) return { items: [] };
+  const last = `${start}${'ffffffff-ffff-ffff-ffff-ffffffffffff'.slice(start.length)}`;
+  const { limit, cursor = last } = unmarked(page);
+  const found = await generations.list({ of: 'account', accountId }, { limit, cursor }, call);
+  const exact = page.cursor === undefined ? await generations.read(last, call) : null;
+  const isOwn = exact?.kind === 'generation' && exact.accountId === accountId;
+  const items = [...(isOwn ? [exact] : []), ...found.items].filter((one) => one.generationId >= first);
+  const isLast = found.nextCursor === undefined || found.nextCursor <= first;
+  const matching = items.filter((one) => matchesFilter(one, filter));
+  return marked('ids', { items: matching, ...(isLast ? {} : { nextCursor: found.nextCursor }) });
+}
+
+const TRACE_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+async function findByTrace(
+  context: Work & Call,
+  { accountId, apps }: { readonly accountId: string; readonly apps: readonly string[] | undefined },
+  { filter, query: clientTraceId }: Asked,
+  page: PageRequest,
+): Promise<Page<Generation>> {
+  if (!TRACE_ID.test(clientTraceId)) return { items: [] };
+  if (apps !== undefined && modeOf(page.cursor) !== 'trace')
+    return listInApps(context, { accountId, apps }, { ...filter, clientTraceId }, page);
+  const words = [facetTerm('clientTraceId', clientTraceId)];
+  return findByTerms(context, accountId, { filter, words }, page, 'trace');
+}
+
+/** How far the time in an id may be from the time of creation, in milliseconds: a request may take long. */
+const ID_TIME_MARGIN_MS = 600_000;
+
+async function findByTerms(
+  context: Work & Call,
+  accountId: string,
+  { filter, words }: { readonly filter: AccountFilter; readonly words: readonly SearchTerm[] },
+  page: PageRequest,
+  mode: Mode = 'found',
+): Promise<Page<Generation>> {
+  const { createdFrom, createdBefore } = filter;
+  const facets = FILTER_FACETS.flatMap((facet) => {
+    const value = filter[facet];
+    return value === undefined ? [] : [facetTerm(facet, value)];
+  });
+  const wanted = {
+    accountId,
+    terms: [...words, ...facets],
+    matches: (g: Generation) => matchesFilter(g, filter),
+    ...(createdFrom === undefined ? {} : { from: leastIdAt(Math.max(0, createdFrom - ID_TIME_MARGIN_MS)) }),
+    ...(createdBefore === undefined ? {} : { before: leastIdAt(createdBefore + ID_TIME_MARGIN_MS) }),
+  };
+  return marked(mode, await findInAccount(context, wanted, unmarked(page)));
+}
+
+/** The conditions that never change for a generation. */
+const FILTER_FACETS = ['appId', 'modelKey', 'credentialId', 'modality'] as const;
 
 /** The Apps in which the listed generations can be; undefined if there are too many. */
 async function appsOf(
@@ -115,18 +250,18 @@ function matchesFilter(
   );
 }
 
-async function mergedPage(
+async function listInApps(
   { generations, call }: Work & Call,
-  apps: readonly string[],
-  filter: AccountFilter,
-  { limit, cursor }: PageRequest,
-  matches: (g: Generation) => boolean,
+  { accountId, apps }: { readonly accountId: string; readonly apps: readonly string[] },
+  filter: AppsFilter,
+  page: PageRequest,
 ): Promise<Page<Generation>> {
+  const { limit, cursor } = unmarked(page);
   const place = cursor === undefined ? undefined : readPlace(cursor);
   const lists = apps.map((appId) => {
     const wanted = listOf(appId, filter, place);
     const atOnce = Math.ceil((limit + 1) / apps.length) + 1;
-    return itemsOf((page) => generations.list(wanted, page, call), atOnce);
+    return itemsOf((asked) => generations.list(wanted, asked, call), atOnce);
   });
   const items: Generation[] = [];
   let last: Generation | undefined;
@@ -134,37 +269,35 @@ async function mergedPage(
   for await (const one of mergedNewest(lists)) {
     if (place !== undefined && !isNewer(place, one)) continue;
     if (last !== undefined && (items.length === limit || examined === MAX_EXAMINED))
-      return { items, nextCursor: `${last.createdAt}.${last.generationId}` };
-    if (matches(one)) items.push(one);
+      return marked('merged', { items, nextCursor: `${last.createdAt}.${last.generationId}` });
+    if (one.accountId === accountId && matchesFilter(one, filter)) items.push(one);
     last = one;
     examined += 1;
   }
   return { items };
 }
 
-/** Most generations succeed, so that a model usually leaves fewer than this status. */
+type AppsFilter = AccountFilter & Pick<ListFilter, 'clientTraceId'>;
+
+/** A trace id leaves the fewest. Most generations succeed, so that a model usually leaves fewer than this status. */
 function listOf(
   appId: string,
-  { status, modelKey, createdFrom, createdBefore }: AccountFilter,
+  { status, modelKey, clientTraceId, createdFrom, createdBefore }: AppsFilter,
   place: Place | undefined,
 ): AppGenerations {
-  const byModel = modelKey !== undefined && (status === undefined || status === 'succeeded');
-  const only = byModel
-    ? ({ field: 'modelKey', value: modelKey } as const)
-    : ({ field: 'status', value: status } as const);
   const before = place === undefined ? createdBefore : Math.min(createdBefore ?? Infinity, place.createdAt + 1);
+  const [only] = [
+    { field: 'clientTraceId', value: clientTraceId } as const,
+    { field: 'status', value: status === 'succeeded' && modelKey !== undefined ? undefined : status } as const,
+    { field: 'modelKey', value: modelKey } as const,
+  ].flatMap(({ field, value }) => (value === undefined ? [] : [{ field, value }]));
   return {
     of: 'app',
     appId,
-    ...(only.value === undefined ? {} : { only: { field: only.field, value: only.value } }),
+    ...(only === undefined ? {} : { only }),
     ...(createdFrom === undefined ? {} : { createdFrom }),
     ...(before === undefined ? {} : { createdBefore: before }),
   };
-}
-
-/** A cursor of the merged lists has a dot; that of the list of an account has none. */
-function isPlaceOfAccount(cursor: string | undefined): boolean {
-  return cursor !== undefined && !cursor.includes('.');
 }
 
 function readPlace(cursor: string): Place {

@@ -5,6 +5,7 @@ import type { ObjectStore } from './object-store.js';
 import type { OutputSigner } from './output-signer.js';
 import type { WebhookSender } from './outside.js';
 import type { Providers } from './provider.js';
+import type { GenerationSearch } from './search.js';
 import type {
   AcceptanceStore,
   AccountStore,
@@ -34,6 +35,7 @@ export type Store = 'database' | 'objects' | 'wake-ups';
 const PORTS = {
   accounts: inDatabase<AccountStore>(),
   generations: inDatabase<GenerationStore>(),
+  generationSearch: inDatabase<GenerationSearch>(),
   claims: inDatabase<ClaimStore>(),
   fingerprints: inDatabase<FingerprintStore>(),
   acceptances: inDatabase<AcceptanceStore>(),

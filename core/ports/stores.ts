@@ -151,7 +151,10 @@ export interface GenerationStore extends VersionedRecords<GenerationRecord> {
    */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
-  /** Generations, newest first: those of one App by creation and then id, those of more than one App by id. */
+  /**
+   * Generations, newest first: those of one App by creation and then id, those of more than one App by id. A cursor of the
+   * latter is the id of a generation: the page starts after that id, whether or not a generation has it.
+   */
   list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>>;
 
   /**

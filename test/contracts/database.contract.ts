@@ -2,6 +2,7 @@ import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import { accountStoreContract } from './account-store.contract.js';
 import { generationStoreContract } from './generation-store.contract.js';
 import { halfHourStoreContract } from './half-hour-store.contract.js';
+import { generationSearchContract } from './generation-search.contract.js';
 import { claimStoreContract } from './claim-store.contract.js';
 import { uploadStoreContract } from './upload-store.contract.js';
 import { credentialStoreContract } from './credential-store.contract.js';
@@ -21,6 +22,7 @@ type Port = Exclude<DatabasePort, 'acceptances'>;
 const CONTRACTS: { readonly [P in Port]: (subject: ContractSubject<Ports[P]>) => void } = {
   accounts: accountStoreContract,
   generations: generationStoreContract,
+  generationSearch: generationSearchContract,
   claims: claimStoreContract,
   fingerprints: fingerprintStoreContract,
   uploads: uploadStoreContract,

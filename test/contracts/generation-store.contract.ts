@@ -28,6 +28,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
     describe('tombstones', () => tombstones(store));
     describe('what is due', () => pagesOfDue(store));
     describe('lists', () => lists(store));
+    describe('cursors of lists of more than one App', () => cursorsOfIds(store));
     describe('uncharged content', () => unchargedContent(store));
     describe('open generations', () => openGenerations(store));
     describe('reads for a call', () =>
@@ -40,6 +41,21 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
           countOpen: (call) => store().countOpen(call),
         };
       }));
+  });
+}
+
+/** Searches continue after ids that no list has given out. */
+function cursorsOfIds(store: () => GenerationStore): void {
+  it('start after any id, whether or not a generation has it', async () => {
+    for (const n of [1, 3, 5]) await store().insert(aGeneration(n));
+    for (const wanted of [{ of: 'all' }, { of: 'account', accountId: uuidAt(1) }] as const) {
+      const after = async (cursor: string) =>
+        (await store().list(wanted, { limit: 5, cursor })).items.map(({ generationId }) => generationId);
+      expect(await after(uuidAt(4))).to.deep.equal([uuidAt(3), uuidAt(1)]);
+      expect(await after(uuidAt(3))).to.deep.equal([uuidAt(1)]);
+      expect(await after('ffffffff-ffff-ffff-ffff-ffffffffffff')).to.have.length(3);
+      expect(await after(uuidAt(0))).to.deep.equal([]);
+    }
   });
 }
 

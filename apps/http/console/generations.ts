@@ -13,10 +13,12 @@ import {
   nameGenerations,
   type NamedGeneration,
   readAccountFilter,
+  readSearchQuery,
+  searchAccountGenerations,
 } from '../../../core/generation/account-generations.js';
 import { MAX_LISTED_MODEL_KEY } from '../../../core/generation/read-generations.js';
+import { thumbnailsOf } from '../../../core/generation/thumbnails.js';
 import { requireNotSuspended } from '../../../core/people/sessions.js';
-import type { Settings } from '../../../core/settings.js';
 import { pageByToken } from '../../page-token.js';
 import { readQuery, readText, readTime, readWhole } from '../host/request.js';
 import { renderTask } from '../render/generation.js';
@@ -37,26 +39,32 @@ const PARAMETERS = [
   'modality',
   'created_after',
   'created_before',
+  'q',
   'limit',
   'cursor',
 ] as const;
 
 /** The generations of the account, over all its Apps: those of keys, of connected programs and of the page itself. */
 export const GENERATION_OPERATIONS: readonly ConsoleOperation<GenerationContext>[] = [
-  /** Newest first. A page may have fewer than its limit, although there are more. */
+  /** Newest first, those that a query finds if it has one. A page may have fewer than its limit, although there are more. */
   get('/generations', async ({ context }, { ctx, signedIn: { person } }) => {
     await requireNotSuspended(context, person);
     const { accountId } = person;
     const query = readQuery(ctx.state.target.query, PARAMETERS);
     const filter = filterOf(query);
+    const q = query['q'] === undefined ? undefined : readSearchQuery(query['q']);
+    const mayReadPrompts = context.settings.showsRequests;
     const { items, nextCursor } = await pageByToken(
       pageOf(query),
-      `generations of account ${accountId} ${JSON.stringify(filter)}`,
-      (page) => listAccountGenerations(context, accountId, filter, page),
+      `generations of account ${accountId} ${context.digests.ofJson({ ...filter, q: q ?? null })}`,
+      (page) =>
+        q === undefined
+          ? listAccountGenerations(context, accountId, filter, page)
+          : searchAccountGenerations(context, accountId, { ...filter, query: q, mayReadPrompts }, page),
       'cursor',
     );
     const named = await nameGenerations(context, accountId, items);
-    return { generations: named.map((one) => renderNamed(one, context.settings)), next_cursor: nextCursor };
+    return { generations: named.map((one) => renderNamed(context, one)), next_cursor: nextCursor };
   }),
   get('/generations/:generation_id', async ({ context }, { ctx, signedIn: { person } }) => {
     await requireNotSuspended(context, person);
@@ -65,7 +73,7 @@ export const GENERATION_OPERATIONS: readonly ConsoleOperation<GenerationContext>
     const [named] = await nameGenerations(context, accountId, [generation]);
     const detail = await detailOf(context, generation);
     return {
-      ...(named === undefined ? {} : renderNamed(named, context.settings)),
+      ...(named === undefined ? {} : renderNamed(context, named)),
       app_id: generation.appId,
       ...renderDetail(detail),
     };
@@ -94,16 +102,21 @@ function filterOf(query: Query): AccountFilter {
 }
 
 /** The task as the API has it, and what only the people of the account see. */
-function renderNamed({ view, app, creator }: NamedGeneration, settings: Settings): object {
+function renderNamed(machine: Machine, { view, app, creator }: NamedGeneration): object {
   const { generation } = view;
-  const isShown = isRequestShown(settings, generation);
+  const isShown = isRequestShown(machine.settings, generation);
   return {
     ...renderTask(view),
     app: { id: app.appId, name: app.name ?? null },
     creator,
     prompt: isShown ? generation.prompt : null,
     negative_prompt: isShown ? generation.negativePrompt : undefined,
-    thumbnails: [],
+    thumbnails: thumbnailsOf(machine, generation).map(({ mediaId, urls }) => ({
+      media_id: mediaId,
+      small: urls[320],
+      medium: urls[640],
+      large: urls[1280],
+    })),
     outputs_removed_at: shownTime(generation.outputsRemovedAt),
     content_removed_at: shownTime(generation.contentRemovedAt),
   };

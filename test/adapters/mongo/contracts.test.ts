@@ -5,6 +5,7 @@ import { migrateMongo, type MongoStores, openMongo, storesOver } from '../../../
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
+import { entryOf } from '../../../core/search/words.js';
 import { AppWatch, GenerationWatch } from '../../../core/generation/watch.js';
 import type { Ports } from '../../../core/ports/ports.js';
 import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
@@ -92,6 +93,33 @@ onMongo('Generations that have not ended', (place) => {
       { ...counted, state: 'running' },
     ]);
     expect(await migrateMongo(place().options)).to.deep.equal([]);
+  });
+});
+
+// Goal: no word of removed content stays in the database.
+// Method: an entry is removed through the store, and all documents of the collection are searched.
+
+onMongo('Words of generations', (place) => {
+  it('are in no document once they are removed', async () => {
+    const stores = await place().open();
+    const connection = await MongoConnection.open(place().options);
+    try {
+      const entries = connection.db.collection('search_entries');
+      const words = async () => JSON.stringify(await entries.find().toArray());
+      const record = aGeneration(1, { prompt: 'a concealed word', clientTraceId: 'concealed-trace' });
+      await stores.generationSearch.add([entryOf(record)]);
+      expect(await words())
+        .to.include('concealed')
+        .and.include('concealed-trace');
+      await stores.generationSearch.remove([record.generationId]);
+      await stores.generationSearch.add([entryOf(record)]);
+      expect(await words())
+        .not.to.include('concealed')
+        .and.not.to.include(record.modelKey);
+      expect(await entries.countDocuments()).to.equal(1);
+    } finally {
+      await connection.close();
+    }
   });
 });
 

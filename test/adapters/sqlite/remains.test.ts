@@ -8,6 +8,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:
 import { join } from 'node:path';
 import { configureWriter, type Database, openDatabase, rewriteFile } from '../../../adapters/sqlite/database.js';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import { entryOf } from '../../../core/search/words.js';
 import { SeededIds } from '../../fixtures/memory-stores.js';
 import { aGeneration, aPerson, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
@@ -58,7 +59,7 @@ describe('remains of deleted content in a data folder', () => {
       const drawn = () => ids.random(2).reduce((sum, byte) => sum * 256 + byte, 0);
       const isSecret = (n: number) => n % 20 === 0;
       const generation = (n: number, version: number) => {
-        const text = isSecret(n) ? `SECRET-${n}-PROMPT` : 'plain';
+        const text = isSecret(n) ? `SECRET-${n}-PROMPT concealedword` : 'plain';
         const clientTraceId = isSecret(n) ? `SECRET-${n}-TRACE` : `plain-${n}`;
         return aGeneration(n, { version, clientTraceId, prompt: `${text} ${'x'.repeat(drawn() % 6_000)}` });
       };
@@ -72,13 +73,17 @@ describe('remains of deleted content in a data folder', () => {
       );
       await Promise.all(order.map((n) => stores.generations.insert(generation(n, 0))));
       await Promise.all(order.map((n) => stores.people.insert(person(n, 0))));
+      for (let at = 0; at < COUNT; at += 500)
+        await stores.generationSearch.add(order.slice(at, at + 500).map((n) => entryOf(generation(n, 0))));
       const replaced = order.filter((n) => n % 3 === 0);
       await Promise.all(replaced.map((n) => stores.generations.replace(generation(n, 1), 0)));
       await Promise.all(replaced.map((n) => stores.people.replace(person(n, 1), 0)));
       const files = () => readdirSync(folder).map((name) => readFileSync(join(folder, name)));
-      const hasSecrets = () => files().some((bytes) => bytes.includes('SECRET-'));
+      const hasSecrets = () =>
+        files().some((bytes) => ['SECRET-', 'concealedword'].some((text) => bytes.includes(text)));
       const versionOf = (n: number) => (n % 3 === 0 ? 1 : 0);
       const secret = order.filter(isSecret);
+      await stores.generationSearch.remove(secret.map((n) => uuidAt(n)));
       await Promise.all(secret.map((n) => stores.generations.remove(uuidAt(n), versionOf(n))));
       await Promise.all(secret.map((n) => stores.people.remove(uuidAt(n), versionOf(n))));
       expect(await stores.erasures.emptyLog()).to.equal('done');

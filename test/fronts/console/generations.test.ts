@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createApp, createKey, suspendAccount } from '../../../core/access/manage.js';
 import type { Generation } from '../../../core/generation/generation.js';
+import { leastIdAt } from '../../../core/ids.js';
 import { disconnect } from '../../../core/people/grants.js';
 import { consoleApp, revokeAccountKey } from '../../../core/people/own-keys.js';
 import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
@@ -11,6 +12,8 @@ import { clientOf, type ConsoleAnswer, type ConsoleClient, stranger } from './co
 // Method: a whole service over HTTP in this process, with records that are inserted into its store.
 
 const UNKNOWN = uuidAt(999_999);
+/** An id whose time is that of the fixtures. */
+const idAt = (n: number): string => `${leastIdAt(1_700_000_000_000).slice(0, 24)}${uuidAt(n).slice(24)}`;
 
 interface Shown {
   readonly generation_id: string;
@@ -39,7 +42,7 @@ describe('the generations of an account on its page', () => {
   afterEach(() => service.close());
 
   const insert = async (n: number, values: Partial<Generation> = {}): Promise<Generation> => {
-    const record = aGeneration(n, { accountId: service.person.accountId, appId, ...values });
+    const record = aGeneration(n, { generationId: idAt(n), accountId: service.person.accountId, appId, ...values });
     await service.harness.context.generations.insert(record);
     return record;
   };
@@ -78,6 +81,14 @@ describe('the generations of an account on its page', () => {
       ['cursor=x', '/cursor'],
       [`cursor=${'x'.repeat(2_001)}`, '/cursor'],
       ['account_id=x', '/account_id'],
+      ['q=', '/q'],
+      ['q=%20%20', '/q'],
+      [`q=${'x'.repeat(201)}`, '/q'],
+      [`q=${'x'.repeat(10_000)}`, '/q'],
+      ['q=%3F!...', '/q'],
+      ['q=red%00fox', '/q'],
+      ['q=red%1Bfox', '/q'],
+      ['q=red%0Afox', '/q'],
       ['status=failed&status=failed', '/status'],
     ];
     for (const [query, pointer] of REFUSED) {
@@ -108,6 +119,7 @@ describe('the generations of an account on its page', () => {
       for (const answer of [
         await ada.get(`/generations?status=failed&cursor=${cursor}`),
         await ada.get(`/generations?app_id=${appId}&cursor=${cursor}`),
+        await ada.get(`/generations?q=fox&cursor=${cursor}`),
         await eve.get(`/generations?cursor=${cursor}`),
       ])
         expect(answer).to.include({ status: 422, code: 'FIELD_INVALID' });
@@ -121,8 +133,8 @@ describe('the generations of an account on its page', () => {
     await insert(10);
     await insert(12, { appId: own });
     await insert(11, { appId: (await createApp(context, { accountId, name: 'other' })).appId });
-    expect(await idsOf()).to.deep.equal([12, 11, 10].map((n) => uuidAt(n)));
-    expect(await idsOf(`?app_id=${own}`)).to.deep.equal([uuidAt(12)]);
+    expect(await idsOf()).to.deep.equal([12, 11, 10].map((n) => idAt(n)));
+    expect(await idsOf(`?app_id=${own}`)).to.deep.equal([idAt(12)]);
   });
 
   it('have neither those of other accounts nor deleted ones nor tombstones', async () => {
@@ -133,7 +145,7 @@ describe('the generations of an account on its page', () => {
     await insert(11, { deletedAt: 1, prompt: '' });
     await context.generations.insert({ ...aTombstone(12), accountId: service.person.accountId, appId });
     await insert(13);
-    expect(await idsOf()).to.deep.equal([uuidAt(13)]);
+    expect(await idsOf()).to.deep.equal([idAt(13)]);
   });
 
   it('are filtered by each field and by several', async () => {
@@ -157,7 +169,7 @@ describe('the generations of an account on its page', () => {
       [`created_after=${at}&modality=image&app_id=$APP`, [11]],
     ];
     for (const [query, found] of cases)
-      expect(await idsOf(`?${query.replace('$APP', appId)}`), query).to.deep.equal(found.map((n) => uuidAt(n)));
+      expect(await idsOf(`?${query.replace('$APP', appId)}`), query).to.deep.equal(found.map((n) => idAt(n)));
   });
 
   it('are the same in pages of any size, also those of one millisecond in several Apps', async () => {
@@ -166,7 +178,7 @@ describe('the generations of an account on its page', () => {
     const apps = [appId, (await createApp(context, { accountId, name: 'other' })).appId];
     for (let n = 10; n < 33; n += 1)
       await insert(n, { appId: apps[n % 2] ?? '', createdAt: 1_700_000_000_000 + Math.floor(n / 7) });
-    const whole = Array.from({ length: 23 }, (_, index) => uuidAt(32 - index));
+    const whole = Array.from({ length: 23 }, (_, index) => idAt(32 - index));
     for (const limit of [1, 4, 11, 50]) expect(await allOf(`limit=${limit}`), `${limit}`).to.deep.equal(whole);
     expect(await allOf('limit=3&modality=image')).to.deep.equal(whole);
   });
@@ -179,7 +191,7 @@ describe('the generations of an account on its page', () => {
       if (n % 10 === 0) await insert(10 + n, { appId: app.appId, status: n % 20 === 0 ? 'failed' : 'succeeded' });
     }
     expect(await allOf('limit=4')).to.have.length(11);
-    expect(await allOf('limit=2&status=failed')).to.deep.equal([110, 90, 70, 50, 30, 10].map((n) => uuidAt(n)));
+    expect(await allOf('limit=2&status=failed')).to.deep.equal([110, 90, 70, 50, 30, 10].map((n) => idAt(n)));
   });
 
   it('name their App and what created them, a revoked key and a disconnected program too', async () => {
@@ -218,6 +230,19 @@ describe('the generations of an account on its page', () => {
     expect(one?.outputs_removed_at).to.equal(new Date(1_700_000_100_000).toISOString());
     const [output] = aGeneration(10).outputs;
     expect(one?.outputs[0]).to.include({ width: output?.widthPx, height: output?.heightPx });
+  });
+
+  it('have addresses of thumbnails in three sizes while their outputs are stored', async () => {
+    const [output] = aGeneration(10).outputs;
+    const outputs = output === undefined ? [] : [{ ...output, kind: 'image' as const }];
+    const { generationId } = await insert(10, { status: 'succeeded', outputs });
+    await insert(11, { status: 'succeeded', outputs, outputsRemovedAt: 1 });
+    const [removed, kept] = shownIn(await ada.get('/generations'));
+    expect(removed?.thumbnails).to.deep.equal([]);
+    const { media_id: mediaId, ...urls } = (kept?.thumbnails[0] ?? {}) as Readonly<Record<string, string>>;
+    expect(mediaId).to.equal(output?.mediaId);
+    expect(Object.keys(urls)).to.deep.equal(['small', 'medium', 'large']);
+    for (const url of Object.values(urls)) expect(url).to.match(new RegExp(`^/thumbnails/${generationId}/`));
   });
 
   describe('one by one', () => {
@@ -265,7 +290,7 @@ describe('the generations of an account on its page', () => {
       const other = await stranger(service);
       const foreign = await createApp(service.harness.context, { accountId: other.accountId, name: 'hers' });
       await insert(10, { accountId: other.accountId, appId: foreign.appId });
-      const answers = await Promise.all([uuidAt(10), UNKNOWN, 'x'].map((id) => ada.get(`/generations/${id}`)));
+      const answers = await Promise.all([idAt(10), UNKNOWN, 'x'].map((id) => ada.get(`/generations/${id}`)));
       for (const { status, code, message } of answers)
         expect({ status, code, message }).to.deep.equal({
           status: 404,
@@ -278,8 +303,63 @@ describe('the generations of an account on its page', () => {
       await insert(10, { deletedAt: 1 });
       const { accountId } = service.person;
       await service.harness.context.generations.insert({ ...aTombstone(11), kind: 'expired', accountId, appId });
-      for (const n of [10, 11])
-        expect(await ada.get(`/generations/${uuidAt(n)}`)).to.include({ code: 'GENERATION_JOB_NOT_FOUND' });
+      for (const id of [idAt(10), uuidAt(11)])
+        expect(await ada.get(`/generations/${id}`)).to.include({ code: 'GENERATION_JOB_NOT_FOUND' });
+    });
+  });
+
+  describe('are searched', () => {
+    const withPrompts = async (): Promise<void> => {
+      await insert(10, { prompt: 'a red fox at dawn', status: 'succeeded' });
+      await insert(11, { prompt: 'A FOX, blue', status: 'failed', clientTraceId: 'order-7' });
+      await insert(12, { prompt: '黒い猫', modelKey: 'other' });
+    };
+
+    it('by words, beginnings of words and characters, together with filters', async () => {
+      await withPrompts();
+      const cases: readonly (readonly [query: string, found: readonly number[]])[] = [
+        ['q=fox', [11, 10]],
+        ['q=FO%20da', [10]],
+        [`q=${encodeURIComponent('猫')}`, [12]],
+        ['q=wolf', []],
+        ['q=fox&status=failed', [11]],
+        ['q=fox&model_key=other', []],
+        [`q=fox&app_id=${appId}&created_before=${new Date(1_700_000_000_011).toISOString()}`, [10]],
+      ];
+      for (const [query, found] of cases)
+        expect(await idsOf(`?${query}`), query).to.deep.equal(found.map((n) => idAt(n)));
+      expect(await allOf('q=fox&limit=1')).to.deep.equal([idAt(11), idAt(10)]);
+    });
+
+    it('by id, the beginning of an id, and trace id', async () => {
+      await withPrompts();
+      expect(await idsOf(`?q=${idAt(11)}`)).to.deep.equal([idAt(11)]);
+      expect(await idsOf(`?q=${idAt(11).slice(0, 20)}`)).to.deep.equal([12, 11, 10].map((n) => idAt(n)));
+      expect(await idsOf('?q=order-7')).to.deep.equal([idAt(11)]);
+      expect(await idsOf('?q=order-7&status=succeeded')).to.deep.equal([]);
+    });
+
+    it('never in another account, nor one that was deleted', async () => {
+      await withPrompts();
+      const eve = await clientOf(service, await stranger(service));
+      for (const q of ['fox', idAt(11), idAt(11).slice(0, 20), 'order-7'])
+        expect(shownIn(await eve.get(`/generations?q=${q}`)), q).to.deep.equal([]);
+      await insert(13, { prompt: 'a fox', deletedAt: 1 });
+      expect(await idsOf('?q=fox')).to.deep.equal([idAt(11), idAt(10)]);
+    });
+
+    it('by id and trace id alone where requests are not shown', async () => {
+      await service.close();
+      await open(false);
+      await withPrompts();
+      expect(await idsOf(`?q=${idAt(11)}`)).to.deep.equal([idAt(11)]);
+      expect(await idsOf('?q=order-7')).to.deep.equal([idAt(11)]);
+      const { status, code, message } = await ada.get('/generations?q=fox');
+      expect({ status, code, message }).to.deep.equal({
+        status: 422,
+        code: 'FIELD_INVALID',
+        message: 'Prompts cannot be searched here; search for a generation id or a client_trace_id.',
+      });
     });
   });
 
