@@ -89,6 +89,24 @@ const PAGES: readonly Shown[] = [
     },
   },
   {
+    name: 'the command palette',
+    open: async (visitor, pages) => {
+      await pages.openSignedIn(visitor, '/console/connections');
+      await visitor.page.getByText('a program').first().waitFor();
+      await visitor.page.keyboard.press('Control+k');
+      await visitor.page.getByRole('option', { name: 'Create key' }).waitFor();
+    },
+  },
+  {
+    name: 'the list of shortcuts',
+    open: async (visitor, pages) => {
+      await pages.openSignedIn(visitor, '/console/connections');
+      await visitor.page.getByText('a program').first().waitFor();
+      await visitor.page.keyboard.press('?');
+      await visitor.page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    },
+  },
+  {
     name: 'a failed request',
     open: async (visitor, pages) => {
       await visitor.page.route('**/console/api/keys', (route) => route.abort());

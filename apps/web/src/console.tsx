@@ -5,6 +5,7 @@ import { Frame } from './frame/frame.js';
 import { GenerationsPage } from './generations/generations-page.js';
 import { OverviewPage } from './overview/overview-page.js';
 import { lazy } from './frame/lazy.js';
+import { Overlays } from './frame/overlays.js';
 import { Empty, Loaded, Page, type PageProps, PlaceLink } from './parts/parts.js';
 import { Toasts } from './parts/toasts.js';
 import { focusOnTitle, type PageName, place, titleOf } from './places.js';
@@ -56,6 +57,7 @@ export function Console() {
           <Shown key={shown} overview={data.value} />
         )}
       </Frame>
+      <Overlays />
       <Toasts />
     </>
   );

@@ -1,13 +1,10 @@
-import { hasShortcuts, type Theme, theme } from '../frame/preferences.js';
+import { hasShortcuts, theme, THEMES } from '../frame/preferences.js';
 import { ShortcutList } from '../frame/shortcut-list.js';
+import { SHORTCUTS, SINGLE_KEYS } from '../frame/shortcuts.js';
 import { Segments } from '../parts/fields.js';
 import { Card } from '../parts/parts.js';
 
-const THEMES: readonly { readonly value: Theme; readonly text: string }[] = [
-  { value: 'system', text: 'System' },
-  { value: 'light', text: 'Light' },
-  { value: 'dark', text: 'Dark' },
-];
+const OPTIONS = THEMES.map((value) => ({ value, text: value.replace(/^./, (first) => first.toUpperCase()) }));
 
 /** Choices that stay in this browser. */
 export function Preferences() {
@@ -18,7 +15,7 @@ export function Preferences() {
           <p>Theme</p>
           <Segments
             label="Theme"
-            options={THEMES}
+            options={OPTIONS}
             value={theme.value}
             changed={(chosen) => {
               theme.value = chosen;
@@ -27,6 +24,7 @@ export function Preferences() {
         </div>
       </Card>
       <Card id="shortcuts" title="Keyboard shortcuts" note="In this browser.">
+        <ShortcutList shortcuts={SHORTCUTS} />
         <label class="check">
           <input
             type="checkbox"
@@ -37,10 +35,10 @@ export function Preferences() {
           />
           <span>
             Single-key shortcuts
-            <small>Keys without Ctrl or ⌘, such as /, while no field has the focus.</small>
+            <small>While no field has the focus.</small>
           </span>
         </label>
-        <ShortcutList />
+        {hasShortcuts.value ? <ShortcutList shortcuts={SINGLE_KEYS} /> : null}
       </Card>
     </>
   );

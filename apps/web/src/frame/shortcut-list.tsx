@@ -1,10 +1,10 @@
-import { SHORTCUTS } from './shortcuts.js';
+import type { Shortcut } from './shortcuts.js';
 
-/** The shortcuts with their keys. */
-export function ShortcutList() {
+/** Shortcuts with their keys. */
+export function ShortcutList({ shortcuts }: { readonly shortcuts: readonly Shortcut[] }) {
   return (
     <dl class="keys-list">
-      {SHORTCUTS.map(({ keys, text }) => (
+      {shortcuts.map(({ keys, text }) => (
         <div key={text}>
           <dt class="row">
             {keys.map((key) => (

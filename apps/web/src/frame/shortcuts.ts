@@ -1,18 +1,56 @@
+import { isHelpOpen, isPaletteOpen, openPalette } from './palette-state.js';
+import { hasShortcuts } from './preferences.js';
+
 /** The key that shortcuts are pressed with. */
 export const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
 
 export interface Shortcut {
   readonly keys: readonly string[];
   readonly text: string;
-  /** A key by itself, which works outside of fields and can be turned off. */
-  readonly isSingle?: boolean;
 }
 
-/** The shortcuts of the console, as people see them. */
+/** With a second key, or where nothing else can be meant. */
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: [COMMAND, 'K'], text: 'Search or jump to' },
   { keys: [COMMAND, 'Enter'], text: 'Create, in the playground' },
-  { keys: ['/'], text: 'Search on this page', isSingle: true },
-  { keys: ['?'], text: 'Show the shortcuts', isSingle: true },
   { keys: ['Esc'], text: 'Close what is open' },
 ];
+
+/** Keys by themselves. They work outside of fields, and can be turned off. */
+export const SINGLE_KEYS: readonly Shortcut[] = [
+  { keys: ['/'], text: 'Search on this page' },
+  { keys: ['?'], text: 'Show the shortcuts' },
+  { keys: ['J'], text: 'Older generation' },
+  { keys: ['K'], text: 'Newer generation' },
+  { keys: ['F'], text: 'Output on the full screen' },
+];
+
+/** Listens to the shortcuts of every page. Returns what ends that. */
+export function followShortcuts(): () => void {
+  document.addEventListener('keydown', onKeyDown);
+  return () => document.removeEventListener('keydown', onKeyDown);
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+  if (key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey && !shiftKey) {
+    event.preventDefault();
+    isPaletteOpen.value = !isPaletteOpen.value;
+    return;
+  }
+  if (!hasShortcuts.value || ctrlKey || metaKey || altKey || isTaken(event.target)) return;
+  if (key !== '/' && key !== '?') return;
+  event.preventDefault();
+  if (key === '?') isHelpOpen.value = true;
+  else {
+    const search = document.querySelector<HTMLElement>('#content [data-search]');
+    if (search === null) openPalette();
+    else search.focus();
+  }
+}
+
+/** Whether keys belong to a field or to what is open over the page. */
+function isTaken(target: EventTarget | null): boolean {
+  const isField = (target as Element).closest('input, textarea, select, [contenteditable]') !== null;
+  return isField || document.querySelector('dialog[open], .menu:popover-open') !== null;
+}

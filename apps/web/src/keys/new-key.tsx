@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Task } from '../api-types.js';
 import { dateText, SCOPE_TEXTS, textOf } from '../format.js';
+import { Picture, thumbnailsOf } from '../media/picture.js';
 import { Button, Copyable, ShownOnce, SubmitButton, useCopy } from '../parts/buttons.js';
 import { Field, FieldError } from '../parts/fields.js';
 import { Badge, Card, creditsText, Fault, PlaceLink } from '../parts/parts.js';
-import type { App, NewKey, Overview, Scope } from '../server-types.js';
-import { change, pointerOf, readable } from '../server.js';
+import type { AccountGeneration, App, NewKey, Overview, Scope } from '../server-types.js';
+import { change, pointerOf } from '../server.js';
 import { say } from '../parts/toasts.js';
 import { type Data, focusOnFaulty, useAction, useData } from '../use-data.js';
 
@@ -319,7 +319,7 @@ interface FirstResultProps {
 /** The first generation of a new key, as soon as there is one. */
 function FirstResult({ keyId, keyName, used }: FirstResultProps) {
   const [hasEnded, setEnded] = useState(false);
-  const { value } = useData<{ readonly generations: readonly Task[] }>(
+  const { value } = useData<{ readonly generations: readonly AccountGeneration[] }>(
     `/generations?limit=1&credential_id=${keyId}`,
     hasEnded ? {} : { everyMs: POLL_MS },
   );
@@ -340,20 +340,25 @@ function FirstResult({ keyId, keyName, used }: FirstResultProps) {
           <p>{`Waiting for the first request with “${keyName}”. Its picture appears here, with what it cost.`}</p>
         </div>
       ) : (
-        <Result task={task} hasEnded={hasEnded} />
+        <Result generation={task} hasEnded={hasEnded} />
       )}
     </Card>
   );
 }
 
-function Result({ task, hasEnded }: { readonly task: Task; readonly hasEnded: boolean }) {
-  const { generation_id: id, status, error, charged_credits: charged } = task;
-  const [output] = task.outputs;
+function Result({ generation, hasEnded }: { readonly generation: AccountGeneration; readonly hasEnded: boolean }) {
+  const { generation_id: id, status, error, charged_credits: charged } = generation;
+  const [output] = generation.outputs;
   return (
     <div class="stack-s first-result">
-      {output?.media_type === 'image' ? (
-        <img src={readable(output.url)} width={output.width} height={output.height} alt="Output of the first request" />
-      ) : null}
+      {output === undefined ? null : (
+        <Picture
+          output={output}
+          thumbnails={thumbnailsOf(generation, output)}
+          alt={generation.prompt ?? 'Output of the first request'}
+          shownWidth="(max-width: 1180px) 90vw, 540px"
+        />
+      )}
       <div class="row wrap small">
         <Badge look={status === 'succeeded' ? 'ok' : hasEnded ? 'fail' : 'active'}>{capitalized(status)}</Badge>
         {hasEnded ? <span>{`${creditsText(charged)} charged`}</span> : null}

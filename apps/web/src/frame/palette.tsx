@@ -1,0 +1,292 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import {
+  Book,
+  Copy,
+  Images,
+  Keyboard,
+  KeyRound,
+  LogOut,
+  type LucideIcon,
+  Search,
+  SunMoon,
+  WandSparkles,
+  Webhook,
+} from 'lucide-preact';
+import { Icon } from '../parts/icon.js';
+import { Button, useCopy } from '../parts/buttons.js';
+import { Dialog } from '../parts/overlays.js';
+import { announce, say } from '../parts/toasts.js';
+import { goTo, hrefOf, type PageName, PAGES } from '../places.js';
+import type { AccountGeneration } from '../server-types.js';
+import { overview } from '../session.js';
+import { useData } from '../use-data.js';
+import { iconOf } from './frame.js';
+import { isHelpOpen, isPaletteOpen } from './palette-state.js';
+import { theme, THEMES } from './preferences.js';
+import { ShortcutList } from './shortcut-list.js';
+import { SHORTCUTS, SINGLE_KEYS } from './shortcuts.js';
+import { signOut } from './sign-out.js';
+
+/** What can be chosen in the palette. */
+interface Entry {
+  readonly text: string;
+  /** At the right, such as the status of a generation. */
+  readonly note?: string;
+  /** What people may type besides its text. */
+  readonly words?: string;
+  readonly icon: LucideIcon;
+  /** The address of a picture to show instead of the icon. */
+  readonly picture?: string | undefined;
+  readonly run: () => void;
+}
+
+interface Group {
+  readonly title: string;
+  readonly entries: readonly Entry[];
+}
+
+/** The command palette, and the list of shortcuts. */
+export function Palette() {
+  const close = (): void => {
+    isPaletteOpen.value = false;
+  };
+  const closeHelp = (): void => {
+    isHelpOpen.value = false;
+  };
+  return (
+    <>
+      <Dialog isOpen={isPaletteOpen.value} close={close} label="Search or jump to" class="dialog palette">
+        <Finder close={close} />
+      </Dialog>
+      <Dialog isOpen={isHelpOpen.value} close={closeHelp} labelledBy="shortcuts-title" class="dialog wide">
+        <div class="stack">
+          <h2 id="shortcuts-title" tabIndex={-1}>
+            Keyboard shortcuts
+          </h2>
+          <ShortcutList shortcuts={[...SHORTCUTS, ...SINGLE_KEYS]} />
+          <footer>
+            <Button onClick={closeHelp}>Close</Button>
+          </footer>
+        </div>
+      </Dialog>
+    </>
+  );
+}
+
+/** A combobox with a list, by the ARIA pattern: the focus stays in the field, arrows move the selection. */
+function Finder({ close }: { readonly close: () => void }) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const groups = useGroups(text.trim());
+  const entries = groups.flatMap((group) => group.entries);
+  const selected = Math.min(at, entries.length - 1);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [selected, text]);
+  const choose = (entry: Entry | undefined): void => {
+    if (entry === undefined) return;
+    close();
+    entry.run();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const steps: Readonly<Record<string, number>> = {
+      ArrowDown: (selected + 1) % entries.length,
+      ArrowUp: (selected - 1 + entries.length) % entries.length,
+    };
+    const next = steps[event.key];
+    if (event.key === 'Enter') choose(entries[selected]);
+    else if (next !== undefined && entries.length > 0) setAt(next);
+    else return;
+    event.preventDefault();
+  };
+  const idOf = (entry: Entry): string => `${id}-${entries.indexOf(entry)}`;
+  const current = entries[selected];
+  return (
+    <>
+      <div class="search">
+        <Icon of={Search} />
+        <input
+          class="input"
+          role="combobox"
+          aria-label="Search or jump to"
+          aria-expanded="true"
+          aria-controls={id}
+          aria-autocomplete="list"
+          aria-activedescendant={current === undefined ? undefined : idOf(current)}
+          placeholder="Pages, acts, generations by prompt or id"
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={200}
+          value={text}
+          onInput={({ currentTarget }) => {
+            setText(currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+      {/* Native elements can't be moved through from the field. */}
+      {/* oxlint-disable jsx-a11y/prefer-tag-over-role */}
+      <div ref={list} id={id} class="results" role="listbox" aria-label="Results">
+        {groups.map(({ title, entries: inGroup }) => (
+          <div key={title} role="group" aria-labelledby={`${id}-${title}`}>
+            <p class="menu-title" id={`${id}-${title}`} role="presentation">
+              {title}
+            </p>
+            {inGroup.map((entry) => (
+              <Option
+                key={idOf(entry)}
+                id={idOf(entry)}
+                entry={entry}
+                isSelected={entry === current}
+                point={() => setAt(entries.indexOf(entry))}
+                choose={() => choose(entry)}
+              />
+            ))}
+          </div>
+        ))}
+      </div>
+      {/* oxlint-enable jsx-a11y/prefer-tag-over-role */}
+      {entries.length > 0 ? null : <p class="none">{`Nothing matches “${text.trim()}”.`}</p>}
+    </>
+  );
+}
+
+interface OptionProps {
+  readonly id: string;
+  readonly entry: Entry;
+  readonly isSelected: boolean;
+  readonly point: () => void;
+  readonly choose: () => void;
+}
+
+function Option({ id, entry: { text, note, icon, picture }, isSelected, point, choose }: OptionProps) {
+  return (
+    // The field has the focus and the keys.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus, jsx-a11y/prefer-tag-over-role
+    <div id={id} role="option" aria-selected={isSelected} onPointerMove={point} onClick={choose}>
+      {picture === undefined ? <Icon of={icon} size={14} /> : <img src={picture} alt="" width={24} height={24} />}
+      <span class="cut grow">{text}</span>
+      {note === undefined ? null : <span class="small faint">{note}</span>}
+    </div>
+  );
+}
+
+const PAUSE_MS = 200;
+
+/** What matches a text; without one, recent generations first. */
+function useGroups(text: string): readonly Group[] {
+  const acts = useActs();
+  const generations = useGenerations(text);
+  const pages = pageEntries();
+  const groups =
+    text === ''
+      ? [
+          { title: 'Recent generations', entries: generations },
+          { title: 'Pages', entries: pages },
+          { title: 'Acts', entries: acts },
+        ]
+      : [
+          { title: 'Pages', entries: pages.filter((entry) => matches(entry, text)) },
+          { title: 'Acts', entries: acts.filter((entry) => matches(entry, text)) },
+          { title: 'Generations', entries: generations },
+        ];
+  const shown = groups.filter(({ entries }) => entries.length > 0);
+  const count = shown.reduce((sum, { entries }) => sum + entries.length, 0);
+  useEffect(() => {
+    if (text !== '') say(count === 1 ? '1 result' : `${count} results`);
+  }, [text, count]);
+  return shown;
+}
+
+/** Each word begins a word of the entry. */
+function matches({ text, words = '' }: Entry, wanted: string): boolean {
+  const known = ` ${text} ${words}`.toLowerCase();
+  return wanted
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => known.includes(` ${word}`));
+}
+
+function pageEntries(): readonly Entry[] {
+  const hasOperatorArea = overview.value?.has_operator_area === true;
+  return (Object.keys(PAGES) as PageName[])
+    .filter((page) => hasOperatorArea || !page.startsWith('operator'))
+    .map((page) => ({
+      text: page.startsWith('operator') ? `Operator: ${PAGES[page].title}` : PAGES[page].title,
+      icon: iconOf(page),
+      run: () => goTo(hrefOf(page)),
+    }));
+}
+
+function useActs(): readonly Entry[] {
+  const mcpUrl = overview.value?.mcp_url ?? null;
+  const [, copy] = useCopy(mcpUrl ?? '', 'the MCP address');
+  return [
+    { text: 'New generation', words: 'create playground', icon: WandSparkles, run: () => goTo(hrefOf('playground')) },
+    {
+      text: 'Create key',
+      words: 'api new',
+      icon: KeyRound,
+      run: () => goTo(hrefOf('keys', { query: { new: '1' } })),
+    },
+    {
+      text: 'New webhook',
+      words: 'create',
+      icon: Webhook,
+      run: () => goTo(hrefOf('webhooks', { query: { new: '1' } })),
+    },
+    ...(mcpUrl === null
+      ? []
+      : [
+          {
+            text: 'Copy MCP address',
+            icon: Copy,
+            run: () => void copy().then((isCopied) => (isCopied ? announce('The MCP address is copied.') : undefined)),
+          },
+        ]),
+    ...THEMES.filter((one) => one !== theme.value).map((one) => ({
+      text: `Switch to the ${one} theme`,
+      words: 'appearance dark light mode',
+      icon: SunMoon,
+      run: () => {
+        theme.value = one;
+      },
+    })),
+    {
+      text: 'Keyboard shortcuts',
+      icon: Keyboard,
+      run: () => {
+        isHelpOpen.value = true;
+      },
+    },
+    { text: 'API reference', words: 'docs', icon: Book, run: () => window.location.assign('/docs') },
+    { text: 'Sign out', words: 'log', icon: LogOut, run: signOut },
+  ];
+}
+
+/** By words of the prompt or by id, a moment after the last key. */
+function useGenerations(text: string): readonly Entry[] {
+  const [wanted, setWanted] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const query = new URLSearchParams(wanted === '' ? { limit: '5' } : { limit: '8', q: wanted }).toString();
+  const { value, fault } = useData<{ readonly generations: readonly AccountGeneration[] }>(`/generations?${query}`);
+  // Those of an earlier text would not match.
+  if (wanted !== text || fault !== undefined) return [];
+  return (value?.generations ?? []).map((generation) => ({
+    text: titleOf(generation),
+    note: generation.status,
+    icon: Images,
+    picture: generation.thumbnails[0]?.small,
+    run: () => goTo(hrefOf('generations', { id: generation.generation_id })),
+  }));
+}
+
+function titleOf({ prompt, model_key: model }: AccountGeneration): string {
+  return prompt === null || prompt === '' ? model : prompt;
+}
