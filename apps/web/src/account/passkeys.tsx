@@ -245,28 +245,30 @@ function PasskeyRow({ shown, overview, show }: PasskeyRowProps) {
       <div class="grow">
         <h3 class="named">{shown.name}</h3>
         <small>
-          Added {dateText(shown.created_at)} · last used <UsedOn day={shown.last_used_on} />
+          Added {dateText(shown.created_at)} · last used <UsedOn day={shown.last_used_on} isInText />
         </small>
       </div>
-      <button
-        type="button"
-        class="button small"
-        aria-label={`Rename ${shown.name}`}
-        aria-expanded={isRenaming}
-        aria-controls={id}
-        onClick={() => setRenaming(!isRenaming)}
-      >
-        Rename
-      </button>
-      <RemoveButton
-        overview={overview}
-        what={shown.name}
-        question={`Remove ${shown.name}?`}
-        consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
-        doIt="Remove passkey"
-        action={() => change('/passkeys/remove', { id: shown.id })}
-        done={() => show('The passkey is removed.')}
-      />
+      <div class="row">
+        <button
+          type="button"
+          class="button small"
+          aria-label={`Rename ${shown.name}`}
+          aria-expanded={isRenaming}
+          aria-controls={id}
+          onClick={() => setRenaming(!isRenaming)}
+        >
+          Rename
+        </button>
+        <RemoveButton
+          overview={overview}
+          what={shown.name}
+          question={`Remove ${shown.name}?`}
+          consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
+          doIt="Remove passkey"
+          action={() => change('/passkeys/remove', { id: shown.id })}
+          done={() => show('The passkey is removed.')}
+        />
+      </div>
       <div id={id} class="whole" hidden={!isRenaming}>
         {isRenaming ? <NameForm label="New name" name={shown.name} doIt="Save" submit={rename} /> : null}
       </div>

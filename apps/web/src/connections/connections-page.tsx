@@ -117,7 +117,7 @@ function ConnectionRow({ shown, said }: ConnectionRowProps) {
       <td data-name="Expires">
         <Expiry at={shown.expires_at} />
       </td>
-      <td class="row-menu">
+      <td class="row-act">
         {isOwn ? (
           <ConfirmButton
             label="Disconnect…"

@@ -82,8 +82,9 @@ function Keys({ keys, create }: { readonly keys: Data<KeyList>; readonly create:
       title="Keys"
       isFlush
       note={all.length === 0 ? undefined : <span class="faint num">{`${numberText(active)} active`}</span>}
-      actions={all.length === 0 ? undefined : <Filters all={all} active={active} />}
+      actions={all.length > active ? <EndedFilter count={all.length - active} /> : undefined}
     >
+      <Filters all={all} />
       <Loaded data={keys} what="keys" skeleton={<Skeleton />}>
         {({ keys: loaded }) => <KeyTable all={loaded} revoke={setRevoked} create={create} />}
       </Loaded>
@@ -106,20 +107,32 @@ function Keys({ keys, create }: { readonly keys: Data<KeyList>; readonly create:
 
 const MANY = 8;
 
-function Filters({ all, active }: { readonly all: readonly Key[]; readonly active: number }) {
-  const { q = '', app, ended } = place.value.query;
-  const apps = new Map(all.map((key) => [key.app.id, key.app.name ?? key.app.id]));
-  const endedCount = all.length - active;
+function EndedFilter({ count }: { readonly count: number }) {
   return (
-    <>
-      {all.length > MANY || q !== '' ? (
-        <SearchField
-          label="Find a key"
-          placeholder="Name, id or svc_live_…"
-          value={q}
-          changed={(text) => changeQuery({ q: hintOf(text) })}
-        />
-      ) : null}
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={place.value.query['ended'] !== undefined}
+        onChange={({ currentTarget }) => changeQuery({ ended: currentTarget.checked ? '1' : undefined })}
+      />
+      {`Show ended keys (${numberText(count)})`}
+    </label>
+  );
+}
+
+/** A few keys need none. */
+function Filters({ all }: { readonly all: readonly Key[] }) {
+  const { q = '', app } = place.value.query;
+  const apps = new Map(all.map((key) => [key.app.id, key.app.name ?? key.app.id]));
+  if (all.length <= MANY && q === '' && app === undefined) return null;
+  return (
+    <div class="filters">
+      <SearchField
+        label="Find a key"
+        placeholder="Name, id or svc_live_…"
+        value={q}
+        changed={(text) => changeQuery({ q: hintOf(text) })}
+      />
       {apps.size > 1 ? (
         <SelectFilter
           label="App"
@@ -130,17 +143,7 @@ function Filters({ all, active }: { readonly all: readonly Key[]; readonly activ
           changed={(id) => changeQuery({ app: id })}
         />
       ) : null}
-      {endedCount === 0 ? null : (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={ended !== undefined}
-            onChange={({ currentTarget }) => changeQuery({ ended: currentTarget.checked ? '1' : undefined })}
-          />
-          {`Show ended keys (${numberText(endedCount)})`}
-        </label>
-      )}
-    </>
+    </div>
   );
 }
 

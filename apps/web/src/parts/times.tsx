@@ -4,13 +4,20 @@ import { dateText, dayAgoText, dayText, preciseTimeText, sinceText } from '../fo
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
+interface UsedOnProps {
+  readonly day: string | null;
+  /** Whether it continues a sentence. */
+  readonly isInText?: boolean;
+}
+
 /** The UTC day on which a credential was last used. */
-export function UsedOn({ day }: { readonly day: string | null }) {
+export function UsedOn({ day, isInText = false }: UsedOnProps) {
   const [now] = useState(() => Date.now());
-  if (day === null) return <span class="faint">Never</span>;
+  if (day === null) return <span class="faint">{isInText ? 'never' : 'Never'}</span>;
+  const text = dayAgoText(day, now);
   return (
     <time dateTime={day} title={`${dayText(day)} (UTC)`}>
-      {dayAgoText(day, now)}
+      {isInText ? text.replace(/^(Today|Yesterday)$/, (word) => word.toLowerCase()) : text}
     </time>
   );
 }
@@ -20,8 +27,8 @@ export function Expiry({ at }: { readonly at: string | null }) {
   const [now] = useState(() => Date.now());
   if (at === null) return <span class="faint">Never</span>;
   const days = Math.round((Date.parse(at) - now) / DAY_MS);
-  const text =
-    days >= SOON_DAYS ? dateText(at) : days < 1 ? sinceText(at, now) : `In ${days} ${days === 1 ? 'day' : 'days'}`;
+  const left = days < 1 ? sinceText(at, now) : `in ${days} ${days === 1 ? 'day' : 'days'}`;
+  const text = days >= SOON_DAYS ? dateText(at) : left.replace(/^./, (first) => first.toUpperCase());
   return (
     <time dateTime={at} title={preciseTimeText(at)} class={days < SOON_DAYS ? 'soon' : undefined}>
       {text}
