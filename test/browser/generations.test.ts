@@ -1,7 +1,7 @@
 /*
- * Goal: a person browses the generations of an App in a real browser: filters, pages, one generation at its own URL,
- * its live updates, cancel and delete.
- * Method: the built page of a whole service in this process, in Chromium, with a worker; one account with generations of
+ * Goal: a person browses the generations of all Apps of the account in a real browser: rows of pictures, filters, pages, one
+ * generation in a drawer and at its own address, its live updates, the lightbox, cancel and delete.
+ * Method: the built console of a whole service in this process, in Chromium, with a worker; one account with generations of
  * each status.
  */
 import { expect } from 'chai';
@@ -44,105 +44,193 @@ describe('generations in a browser', () => {
     return id;
   };
   const made = async (changes: JsonObject = {}, as = caller) => ended(await create(changes, as));
-  const tile = (id: string) => page.locator(`[data-id="${id}"]`);
+  const tile = (id: string) => page.locator(`a[href^="/console/generations/${id}"]`);
   const open = (path: string) => harness().openSignedIn(visitor, path);
-  const heading = (name: string) => page.getByRole('heading', { name, exact: true });
+  const drawer = () => page.getByRole('dialog', { name: 'Generation', exact: true });
+  const pathname = () => new URL(page.url()).pathname;
 
-  it('shows pictures that load, and leads to each by an address of its own', async () => {
-    const id = await made({ client_trace_id: 'first' });
-    await open('/console/generations?trace=first');
-    await tile(id).getByRole('link').waitFor();
-    await pictureOf(page, '.grid-of-media img', 96);
-    await tile(id).getByRole('link').click();
-    await heading('Generation').waitFor();
-    await focusOn(page, 'Generation');
-    expect(new URL(page.url()).pathname).to.equal(`/console/generations/${id}`);
-    await page.reload();
-    await heading('Succeeded').waitFor();
-    await pictureOf(page, '.outputs img', 96);
-    const timeline = page.getByRole('listitem').filter({ has: page.locator('time') });
-    expect(await timeline.allInnerTexts()).to.have.lengthOf(3);
-    await page.getByText('10 credits').waitFor();
-    await page.getByText('a cat').waitFor();
-    await page.goBack();
+  it('shows pictures that load, and opens one in a drawer with an address of its own', async () => {
+    const id = await made({ prompt: 'the first cat' });
+    await open('/console/generations');
+    await tile(id).waitFor();
+    await pictureOf(page, `a[href^="/console/generations/${id}"] img`, 96);
+    await tile(id).click();
+    await drawer().getByText('Timeline').waitFor();
+    expect(pathname()).to.equal(`/console/generations/${id}`);
+    await drawer().getByText('10 credits charged').waitFor();
+    await drawer().getByText('the first cat').first().waitFor();
+    await drawer().getByRole('button', { name: 'Close' }).click();
+    await untilInPage(page, `location.pathname === '/console/generations'`);
     await tile(id).waitFor();
   });
 
-  it('saves a picture as a file', async () => {
+  it('shows one as a page where its address is opened, with what is stored of it', async () => {
+    const id = await made({ prompt: 'a cat alone', client_trace_id: 'order-17' });
+    await open(`/console/generations/${id}`);
+    await page.getByRole('heading', { level: 1, name: 'a cat alone' }).waitFor();
+    await pictureOf(page, '.stage img', 96);
+    const timeline = page.locator('.timeline li');
+    const events = (await timeline.allInnerTexts()).map((text) => text.split('\n')[0]);
+    expect(events).to.deep.equal(['Created', 'Started', 'Sent to the provider', 'Succeeded', 'Settled']);
+    await page.getByRole('button', { name: 'Copy trace id order-17' }).waitFor();
+    await page.getByRole('tab', { name: /Ledger entries/ }).click();
+    await page.getByRole('row', { name: /Charged/ }).waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.getByText('No webhook was notified.').waitFor();
+    await page.getByRole('link', { name: 'Generations' }).first().click();
+    await tile(id).waitFor();
+  });
+
+  it('opens it again in the drawer after Back, and without it after another Back', async () => {
     const id = await made();
+    await open('/console/generations');
+    await tile(id).click();
+    await drawer().getByText('Timeline').waitFor();
+    await page.goBack();
+    await drawer().waitFor({ state: 'hidden' });
+    await page.goForward();
+    await drawer().getByText('Timeline').waitFor();
+  });
+
+  it('goes to older and newer ones with J and K, and closes with Escape', async () => {
+    const [older, newer] = [await made(), await made()];
+    await open('/console/generations');
+    await tile(newer).click();
+    await drawer().getByText('Timeline').waitFor();
+    await page.keyboard.press('j');
+    await untilInPage(page, `location.pathname.endsWith('${older}')`);
+    await drawer().getByText('Timeline').waitFor();
+    await page.keyboard.press('k');
+    await untilInPage(page, `location.pathname.endsWith('${newer}')`);
+    await page.keyboard.press('Escape');
+    await untilInPage(page, `location.pathname === '/console/generations'`);
+    await drawer().waitFor({ state: 'hidden' });
+  });
+
+  it('fills rows from sizes alone, before a picture is loaded', async () => {
+    const sizes = ['96x64', '512x512', '96x64', '96x64', '512x512', '512x512', '96x64', '512x512', '96x64', '96x64'];
+    for (const size of sizes) await made({ parameters: { size } });
+    await page.route('**/thumbnails/**', (route) => route.abort());
+    await page.route('**/objects/**', (route) => route.abort());
+    await open('/console/generations');
+    await page.locator('.tile').first().waitFor();
+    const rows = await page.evaluate<{ top: number; left: number; right: number; bottom: number }[]>(
+      `[...document.querySelectorAll('.shot')].map((one) => { const { top, left, right, bottom } = one.getBoundingClientRect(); return { top, left, right, bottom }; })`,
+    );
+    const byRow = new Map<number, typeof rows>();
+    for (const one of rows) byRow.set(Math.round(one.top), [...(byRow.get(Math.round(one.top)) ?? []), one]);
+    const width = await page.evaluate<number>(`document.querySelector('.tiles').clientWidth`);
+    const whole = [...byRow.values()].slice(0, -1);
+    expect(whole).not.to.deep.equal([]);
+    for (const row of whole) {
+      expect(new Set(row.map(({ bottom }) => Math.round(bottom))).size).to.equal(1);
+      const used = (row.at(-1)?.right ?? 0) - (row[0]?.left ?? 0);
+      expect(used).to.be.within(width * 0.85, width + 1);
+    }
+  });
+
+  it('saves a picture as a file, and shows it in full screen', async () => {
+    const id = await made({ parameters: { size: '96x64', n: 2 } });
     await open(`/console/generations/${id}`);
     const saving = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download picture' }).click();
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
     expect((await saving).suggestedFilename()).to.equal(`${id}-1.png`);
+    await page.getByRole('button', { name: 'Show in full screen' }).click();
+    const light = page.getByRole('dialog', { name: 'Output' });
+    await light.getByText('1 of 2').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await light.getByText('2 of 2').waitFor();
+    expect(await light.getByRole('button', { name: 'Next' }).isDisabled()).to.equal(true);
+    await page.keyboard.press('Escape');
+    await light.waitFor({ state: 'hidden' });
   });
 
   it('filters by what the address says, and keeps the filters in it', async () => {
-    const mine = await made({ client_trace_id: 'filtered' });
-    const refused = await made({ client_trace_id: 'filtered', model_key: 'picture-refused' });
+    const mine = await made({}, studio);
+    const refused = await made({ model_key: 'picture-refused' }, studio);
     await open('/console/generations');
-    await page.getByLabel('Trace id').fill('filtered');
-    await page.getByLabel('Trace id').press('Enter');
+    await page.getByLabel('App').selectOption({ label: 'App: studio' });
     await tile(refused).waitFor();
     await page.getByLabel('Status').selectOption('succeeded');
     await tile(refused).waitFor({ state: 'detached' });
     await tile(mine).waitFor();
-    expect(new URL(page.url()).search).to.equal('?trace=filtered&status=succeeded');
+    expect(new URL(page.url()).search).to.equal(`?app=${studio.appId}&status=succeeded`);
     await page.reload();
     await tile(mine).waitFor();
-    expect(await page.locator('[data-id]').count()).to.equal(1);
-    await page.getByLabel('Created to').fill('2001-01-01');
-    await page.getByText('Nothing matches these filters.').waitFor();
+    expect(await tile(refused).count()).to.equal(0);
+    await page.getByLabel('Status').selectOption('cancelled');
+    await page.getByRole('heading', { name: 'Nothing matches Cancelled' }).waitFor();
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await tile(refused).waitFor();
+    expect(new URL(page.url()).search).to.equal('');
   });
 
-  it('shows more, page by page, and goes on at the first new one', async () => {
+  it('lists the same in lines, by the switch at the top', async () => {
+    const id = await made({ prompt: 'a cat in a line' });
+    await open('/console/generations');
+    await page.getByLabel('List', { exact: true }).check({ force: true });
+    const line = page.getByRole('row').filter({ has: tile(id) });
+    await line.getByText('Succeeded').waitFor();
+    await line.getByText('a cat in a line').waitFor();
+    expect(new URL(page.url()).search).to.equal('?view=list');
+  });
+
+  it('loads the pages behind the first one when the end is near', async () => {
     const ids = [];
-    for (let index = 0; index < 26; index += 1)
-      ids.push(await create({ model_key: 'picture-refused', client_trace_id: 'many' }));
-    await open('/console/generations?trace=many');
-    await page.getByRole('button', { name: 'Show more' }).click();
+    for (let index = 0; index < 30; index += 1) ids.push(await create({ model_key: 'picture-refused' }, studio));
+    await ended(ids.at(-1) ?? '');
+    await open(`/console/generations?app=${studio.appId}&status=failed`);
+    await tile(ids.at(-1) ?? '').waitFor();
+    await page.mouse.wheel(0, 20_000);
     await tile(ids[0] ?? '').waitFor();
-    expect(await page.locator('[data-id]').count()).to.equal(26);
-    expect(await page.getByRole('button', { name: 'Show more' }).count()).to.equal(0);
-    const focused = "document.activeElement?.closest('[data-id]')?.dataset.id";
-    await untilInPage(page, `${focused} === '${ids[1]}'`);
   });
 
-  it('shows what happens while somebody looks, without asking again', async () => {
-    await open('/console/generations?trace=live');
-    await page.getByText('Nothing matches these filters.').waitFor();
-    const id = await create({ model_key: 'picture-held', client_trace_id: 'live' });
+  it('shows what happens while somebody looks', async () => {
+    await open('/console/generations');
+    await page.locator('.tile').first().waitFor();
+    const id = await create({ model_key: 'picture-held' });
     await tile(id).getByText('Running').waitFor();
-    await tile(id).getByRole('link').click();
-    await page.getByText('Running…').waitFor();
-    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await heading('Cancelled').waitFor();
-    await page.getByText('Cancel requested').waitFor();
+    await tile(id).click();
+    await drawer().getByText('Running').first().waitFor();
+    await drawer().getByRole('button', { name: 'Cancel', exact: true }).click();
+    await drawer().locator('.generation-side').getByText('Cancelled').first().waitFor();
+    await drawer().getByText('Cancel requested').waitFor();
+  });
+
+  it('does not move what a person reads: new ones wait behind a button', async () => {
+    for (let index = 0; index < 20; index += 1) await create({ model_key: 'picture-refused' });
+    await open('/console/generations');
+    await page.locator('.tile').first().waitFor();
+    await page.mouse.wheel(0, 600);
+    await untilInPage(page, 'window.scrollY > 300');
+    const id = await create({ model_key: 'picture-refused' });
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+    expect(await tile(id).count()).to.equal(0);
+    await page.getByRole('button', { name: '1 new' }).click();
+    await tile(id).waitFor();
+    await untilInPage(page, 'window.scrollY === 0');
   });
 
   it('deletes one after a question, and says of its address that it is gone', async () => {
     const id = await made();
     await open(`/console/generations/${id}`);
-    await page.getByRole('button', { name: 'Delete this generation' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click();
-    await page.getByRole('status').filter({ hasText: 'The generation is deleted.' }).waitFor();
-    expect(new URL(page.url()).pathname).to.equal('/console/generations');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete generation' }).click();
+    await page.getByText('The generation is deleted.').first().waitFor();
+    expect(pathname()).to.equal('/console/generations');
     await page.goto(`/console/generations/${id}`);
     await page.getByRole('alert').filter({ hasText: 'no longer kept' }).waitFor();
   });
 
-  it('says why one failed, of another App too, and not what that was asked for', async () => {
+  it('says why one of another App failed, and what was asked for', async () => {
     const id = await made({ model_key: 'picture-refused', prompt: 'of a program' }, studio);
     await open('/console/generations');
-    await page.getByLabel('App').selectOption('studio');
-    await tile(id).getByRole('link').click();
-    await heading('Failed').waitFor();
-    await page.getByText('The prompt was refused by the content policy.').waitFor();
-    expect(await page.content()).not.to.include('of a program');
-    await page.getByRole('link', { name: 'All generations' }).click();
-    await tile(id).waitFor();
-    expect(new URL(page.url()).search).to.equal(`?app=${studio.appId}`);
+    await tile(id).getByText('The prompt was refused by the content policy.').waitFor();
+    await tile(id).click();
+    await drawer().locator('.generation-side').getByText('Failed').first().waitFor();
+    await drawer().getByText('CONTENT_REJECTED_INPUT').first().waitFor();
+    await drawer().getByText('of a program').first().waitFor();
   });
 
   it('asks the server where events do not come', async () => {
@@ -150,12 +238,24 @@ describe('generations in a browser', () => {
     await page.route('**/events', (route) => route.abort());
     await open(`/console/generations/${id}`);
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await heading('Cancelled').waitFor();
+    await page.locator('.generation-side').getByText('Cancelled').first().waitFor();
   });
 
   it('does not show a generation of another account', async () => {
     const id = '00000000-0000-7000-8000-000000000000';
     await open(`/console/generations/${id}`);
     await page.getByRole('alert').filter({ hasText: 'There is no such generation.' }).waitFor();
+  });
+
+  it('moves the focus to the title of a page, and back to the tile behind the drawer', async () => {
+    const id = await made();
+    await open('/console/generations');
+    await tile(id).focus();
+    await page.keyboard.press('Enter');
+    await drawer().getByText('Timeline').waitFor();
+    await page.keyboard.press('Escape');
+    await untilInPage(page, `document.activeElement.getAttribute('href')?.includes('${id}')`);
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await focusOn(page, 'Overview');
   });
 });

@@ -65,7 +65,7 @@ export interface GenerationsList {
 
 const PAGE = 24;
 /** While some are open, and otherwise. */
-const POLL_MS = { open: 2_500, resting: 10_000 } as const;
+const POLL_MS = { open: 2_000, resting: 5_000 } as const;
 /** Scrolled further than this, in CSS pixels, new ones are not inserted above. */
 const TOP_PX = 240;
 /** A page of a filter may be empty although more follow. */
