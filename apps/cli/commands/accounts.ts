@@ -26,7 +26,7 @@ export function addAccounts(program: CliCommand): void {
         const { available, reserved, spent } = present(credits);
         return [accountId, displayName, available, reserved, spent, createTime, suspendTime];
       });
-      return listed(page, ['account', 'name', 'available', 'reserved', 'spent', 'created', 'suspended'], rows);
+      return listed(page, ['account', 'name', 'available', 'reserved', 'charged', 'created', 'suspended'], rows);
     });
   listCommand(accounts, 'show <account_id>')
     .description('show one account, and the storage that it and its Apps use')
@@ -108,7 +108,7 @@ function accountText(account: Account): string {
     issued,
     available,
     reserved: `${reserved} in ${openHolds} open generations`,
-    spent,
+    charged: spent,
   });
 }
 

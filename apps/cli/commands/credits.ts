@@ -98,6 +98,19 @@ function unheard(error: unknown, operationId: string): unknown {
   );
 }
 
+/** What people read in place of the kinds of entries that the ledger has. */
+const ENTRY_WORDS: Readonly<Record<string, string>> = {
+  grant: 'granted',
+  adjustment: 'adjusted',
+  hold: 'reserved',
+  charge: 'charged',
+  release: 'released',
+};
+
+function bookText(book: string): string {
+  return book === 'spent' ? 'charged' : book;
+}
+
 /** `darkroom ledger`: every movement of an account's credits, oldest first. */
 export function addLedger(program: CliCommand): void {
   listCommand(program, 'ledger <account_id>')
@@ -110,8 +123,8 @@ export function addLedger(program: CliCommand): void {
         return [
           entry.sequence,
           entry.createTime,
-          words.kind,
-          `${words.from} to ${words.to}`,
+          ENTRY_WORDS[words.kind] ?? words.kind,
+          `${bookText(words.from)} to ${bookText(words.to)}`,
           entry.credits,
           entry.availableAfter,
           entry.generationId ?? entry.operationId,

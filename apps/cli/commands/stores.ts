@@ -149,7 +149,7 @@ const ABOUT_RECOVER =
 /** `darkroom recover`: does again what was cut, without waiting for a worker's next pass. */
 export function addRecover(program: CliCommand): void {
   operatorCommand(program, 'recover')
-    .description('complete what a crash interrupted: lost wake-ups, open holds, expired uploads')
+    .description('complete what a crash interrupted: lost wake-ups, credits that stayed reserved, expired uploads')
     .examples(['darkroom recover'], ABOUT_RECOVER)
     .operates(
       async ({ operations, json }) => {
