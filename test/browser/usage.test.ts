@@ -1,6 +1,6 @@
 /*
- * Goal: a person sees in a real browser the available credits, the usage by day, model and key, with plots whose
- * numbers are in tables, and every movement of credits with its generation; and saves the usage as CSV.
+ * Goal: a person sees in a real browser the available credits, the usage by day, model, key and media type, with a plot
+ * whose numbers are in a table, and every movement of credits with its generation; and saves the usage as CSV.
  * Method: the built page of a whole service in this process, in Chromium; an account whose person and key have created
  * generations.
  */
@@ -12,7 +12,7 @@ import { createKey, resumeAccount, suspendAccount } from '../../core/access/mana
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/clocks.js';
-import { openPages, untilInPage, type Visitor } from './page-harness.js';
+import { openPages, type Visitor } from './page-harness.js';
 
 const PICTURE = { operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 const DAY_MS = 86_400_000;
@@ -56,62 +56,63 @@ describe('usage in a browser', () => {
   };
   const sums = async (caption: string): Promise<string[][]> => (await rowsOf(caption)).slice(1);
 
-  it('is by day, model and key, and its tables say what the ledger does', async () => {
+  const pick = (by: string) => page.getByLabel(by, { exact: true }).check({ force: true });
+
+  it('is by day, model, key and media type, and its table says what the ledger does', async () => {
     await open();
-    const byDay = await sums('Credits by day, in credits');
-    expect(byDay.at(-1)).to.deep.equal(['Total', '130', '120', '10']);
-    expect(await sums('Generations by day')).to.deep.equal([
-      [byDay[0]?.[0], '13', '1'],
-      ['Total', '13', '1'],
+    const byDay = await sums('Usage by day');
+    expect(byDay).to.deep.equal([
+      [byDay[0]?.[0], '13', '1', '130', '120', '10'],
+      ['Total', '13', '1', '130', '120', '10'],
     ]);
-    await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('Model');
-    expect(await sums('Generations by model')).to.deep.equal([
-      ['picture', '12', '0'],
-      ['picture-refused', '1', '1'],
-      ['Total', '13', '1'],
+    await pick('Model');
+    expect(await sums('Usage by model')).to.deep.equal([
+      ['picture', '12', '0', '120', '120', '0'],
+      ['picture-refused', '1', '1', '10', '0', '10'],
+      ['Total', '13', '1', '130', '120', '10'],
     ]);
-    await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('Key');
-    const byKey = await sums('Credits by key, in credits');
-    expect(byKey).to.have.deep.members([
-      ['Total', '130', '120', '10'],
-      ['ada@example.com', '10', '10', '0'],
-      ['nightly renders', '120', '110', '10'],
+    await pick('Key');
+    expect(await sums('Usage by key')).to.deep.equal([
+      ['nightly renders', '12', '1', '120', '110', '10'],
+      ['ada@example.com', '1', '0', '10', '10', '0'],
+      ['Total', '13', '1', '130', '120', '10'],
     ]);
-    expect(new URL(page.url()).search).to.equal('?by=key');
+    await pick('Media');
+    expect((await sums('Usage by media type'))[0]).to.deep.equal(['Images', '13', '1', '130', '120', '10']);
+    expect(new URL(page.url()).search).to.equal('?by=modality');
   });
 
-  it('is drawn: bars in each plot, in the colours of the page, in light and in dark', async () => {
+  it('is drawn as bars whose values the pointer and the arrow keys show', async () => {
     await open();
-    await rowsOf('Generations by day');
-    const inked = (index: number) => `(() => {
-      const canvas = document.querySelectorAll('.plot canvas')[${index}];
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      const seen = new Set();
-      for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) seen.add([data[at], data[at + 1], data[at + 2]].join());
-      return JSON.stringify([...seen]);
-    })()`;
-    for (const [colorScheme, color] of [
-      ['light', '1,114,173'],
-      ['dark', '1,170,255'],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      for (const index of [0, 1]) await untilInPage(page, `${inked(index)}.includes('"${color}"')`);
-    }
+    await rowsOf('Usage by day');
+    const plot = page.getByRole('img', { name: /^Charged credits by day/ });
+    await plot.focus();
+    await page.keyboard.press('End');
+    await plot.getByText('120 credits').waitFor();
+    await page.getByRole('status').filter({ hasText: 'Images 120, Videos 0' }).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await plot.getByText('0 credits').waitFor();
+    await page.keyboard.press('Escape');
+    await plot.locator('.tip').waitFor({ state: 'detached' });
+    await plot.locator('.hit').last().hover({ force: true });
+    await plot.getByText('120 credits').waitFor();
+    await page.getByLabel('Generations', { exact: true }).check({ force: true });
+    await page.getByRole('heading', { name: 'Generations by day' }).waitFor();
   });
 
   it('shows another range, and says where nothing was used', async () => {
     await open();
-    await page.getByLabel('Last days').selectOption('90');
-    await rowsOf('Generations by day');
+    await page.getByLabel('Days', { exact: true }).selectOption('90');
+    await rowsOf('Usage by day');
     await open('/console/usage?from=2001-01-01&to=2001-01-31');
-    await page.getByText('Nothing was used in this time.').waitFor();
+    await page.getByText('No usage in these days').waitFor();
     await open('/console/usage?from=2001-01-01&to=2005-01-31');
     await page.getByRole('alert').filter({ hasText: 'at most 366 days' }).waitFor();
   });
 
   it('is saved as CSV, with the same numbers', async () => {
     await open('/console/usage?by=model');
-    await rowsOf('Credits by model, in credits');
+    await rowsOf('Usage by model');
     const saving = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as CSV' }).click();
     const download = await saving;
@@ -126,7 +127,7 @@ describe('usage in a browser', () => {
     await open();
     const before = await rowsOf('Entries of the ledger');
     expect(before[1]?.at(-1)).to.equal('880');
-    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByRole('button', { name: 'More entries' }).click();
     await page.getByText('to test with').waitFor();
     const rows = await rowsOf('Entries of the ledger');
     expect(rows).to.have.lengthOf(1 + 27 + 2);
@@ -135,19 +136,19 @@ describe('usage in a browser', () => {
     const changes = rows.slice(2, -1).map((cells) => Number(cells.at(-2)?.replace(',', '')));
     expect(changes.reduce((sum, change) => sum + change, 0)).to.equal(880);
     expect(rows.some((cells) => cells.includes('ada@example.com'))).to.equal(true);
-    await page.getByRole('link', { name: 'The generation of picture-refused' }).first().click();
-    await page.getByRole('heading', { name: 'Failed' }).waitFor();
+    await page.getByRole('link', { name: 'Generation of picture-refused' }).first().click();
+    await page.locator('.generation-side').getByText('Failed').first().waitFor();
     expect(new URL(page.url()).pathname).to.equal(`/console/generations/${made[2]}`);
   });
 
   it('says why it could not be read, and reads it again', async () => {
     await page.route('**/usage?**', (route) => route.abort());
     await open();
-    const card = page.getByRole('region', { name: 'Usage', exact: true });
+    const card = page.getByRole('region', { name: 'Charged credits by day', exact: true });
     await card.getByRole('alert').waitFor();
     await page.unroute('**/usage?**');
     await card.getByRole('button', { name: 'Try again' }).click();
-    await rowsOf('Generations by day');
+    await rowsOf('Usage by day');
   });
 
   it('shows the balance of a suspended account, and that it is suspended', async () => {
@@ -155,8 +156,8 @@ describe('usage in a browser', () => {
     const { accountId } = harness().service.person;
     await suspendAccount(context, accountId);
     await open();
-    await page.getByRole('alert').filter({ hasText: 'The account is suspended' }).waitFor();
-    await page.getByText('880').waitFor();
+    await page.getByRole('alert').filter({ hasText: 'This account is suspended' }).waitFor();
+    await page.getByText('880').first().waitFor();
     await resumeAccount(context, accountId);
   });
 });

@@ -2,7 +2,6 @@ import type {
   GenerationEvent,
   GenerationRequest as AnyRequest,
   GenerationTask,
-  Usage as AnyUsage,
   Webhook,
   WebhookDelivery,
 } from '../../../clients/typescript/src/generated/api.js';
@@ -18,6 +17,7 @@ export type {
   Output,
   PreparedUpload,
   Statement,
+  Usage,
   UsageRow,
   UsageSums,
   Webhook,
@@ -46,10 +46,6 @@ export const EVENT_TYPES = [
   'cancel_requested',
   'ended',
 ] as const satisfies readonly EventType[];
-export const USAGE_BY = ['day', 'model', 'key'] as const satisfies readonly AnyUsage['by'][];
-export type UsageBy = (typeof USAGE_BY)[number];
-/** The account's use, grouped by one of the page's choices. */
-export type Usage = AnyUsage & { readonly by: UsageBy };
 export const WEBHOOK_EVENTS = [
   'generation.running',
   'generation.succeeded',

@@ -5,6 +5,7 @@ import { AccountPage } from './account/account-page.js';
 import { PasskeyNeeded, RecentSignInNeeded, Refused } from './act-button.js';
 import { BooksPage } from './books-page.js';
 import { GenerationPage } from './generation-page.js';
+import { OverviewPage } from './overview-page.js';
 import { ProviderList } from './provider-list.js';
 import { place, titleOf, type PageName } from '../places.js';
 import { reloadOverview } from '../session.js';
@@ -13,6 +14,8 @@ import { WorkList } from './work-list.js';
 /** The area of operators, once they have signed in with a passkey. */
 export function OperatorArea({ overview }: PageProps) {
   const { page, id } = place.value;
+  if (page === 'operator' && overview.has_operator_area && overview.session.method === 'passkey')
+    return <OverviewPage />;
   return <Page title={titleOf(place.value)}>{page === undefined ? null : areaOf(page, id, overview)}</Page>;
 }
 

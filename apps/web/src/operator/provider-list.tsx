@@ -1,101 +1,215 @@
-import { announce } from '../parts/toasts.js';
-import { numberText, timeText } from '../format.js';
-import { Button } from '../parts/buttons.js';
-import { Card, Facts, Loaded, Row } from '../parts/parts.js';
+import { Server } from 'lucide-preact';
+import { numberText, preciseTimeText, spanText } from '../format.js';
+import { Badge, Card, Empty, Facts, Loaded, type Look, Meter, Time } from '../parts/parts.js';
 import { useData } from '../use-data.js';
-import { ageText, counted, type Provider, type Worker } from './server-types.js';
+import { ageText, counted, type Provider, type ProviderState, type Worker } from './server-types.js';
 
-interface Answer {
+export interface ProvidersAnswer {
   readonly now: string;
   readonly providers: readonly Provider[];
 }
 
+const POLL_MS = 5_000;
+
 /** The connected providers, as the workers see them. */
 export function ProviderList() {
-  const providers = useData<Answer>('/operator/providers');
-  const again = async (): Promise<void> => {
-    await providers.reload();
-    announce('The providers are up to date.');
-  };
+  const providers = useData<ProvidersAnswer>('/operator/providers', { everyMs: POLL_MS });
   return (
     <Loaded data={providers} what="providers">
-      {({ now, providers: shown }) => (
+      {({ now, providers: shown }) =>
+        shown.length === 0 ? (
+          <NoProviders />
+        ) : (
+          <div class="stack">
+            {shown.map((provider) => (
+              <ProviderCard key={provider.name} provider={provider} now={now} />
+            ))}
+          </div>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function NoProviders() {
+  return (
+    <div class="panel">
+      <Empty icon={Server} title="No providers yet" text="Add one under providers in the configuration, and restart." />
+    </div>
+  );
+}
+
+const STATES: Readonly<Record<ProviderState, { readonly text: string; readonly look: Look | undefined }>> = {
+  healthy: { text: 'Healthy', look: 'ok' },
+  idle: { text: 'Idle', look: undefined },
+  slowed: { text: 'Slowed', look: 'active' },
+  paused: { text: 'Paused', look: 'fail' },
+  trying: { text: 'Trying again', look: 'active' },
+  unreachable: { text: 'Unreachable', look: 'fail' },
+};
+
+export function StateBadge({ provider: { state } }: { readonly provider: Provider }) {
+  const { text, look } = STATES[state];
+  return <Badge look={look}>{text}</Badge>;
+}
+
+/** Why a provider is in its state, and until when. */
+function Reason({ provider: p }: { readonly provider: Provider }) {
+  return (
+    <>
+      {p.reason}
+      {p.failing_since === undefined ? null : (
         <>
-          {shown.length === 0 ? <p class="empty">No provider is configured.</p> : null}
-          {shown.map((provider) => (
-            <ProviderCard key={provider.name} provider={provider} now={now} />
-          ))}
-          <Button isSmall onClick={() => void again()}>
-            Read again
-          </Button>
+          {' Since '}
+          <Time at={p.failing_since} />.
         </>
       )}
-    </Loaded>
+      {p.paused_until === undefined ? null : (
+        <>
+          {' Next try '}
+          <Time at={p.paused_until} />.
+        </>
+      )}
+      {p.last_call_at === undefined || p.failing_since !== undefined ? null : (
+        <>
+          {' Last used '}
+          <Time at={p.last_call_at} />.
+        </>
+      )}
+    </>
+  );
+}
+
+/** One line for each provider: its state, the reason and what is at work there. */
+export function ProviderTable({ answer: { providers } }: { readonly answer: ProvidersAnswer }) {
+  if (providers.length === 0) return <p class="body small muted">No provider is configured.</p>;
+  return (
+    // What scrolls must be reachable without a pointer.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section class="scroll-x" tabIndex={0} aria-label="Providers">
+      <table class="table">
+        <thead>
+          <tr>
+            {['Provider', 'State', 'Why', 'Tasks'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+            <th scope="col" class="number">
+              Waiting
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {providers.map((p) => (
+            <tr key={p.name}>
+              <th scope="row">
+                {p.name}
+                <br />
+                <span class="tiny faint">{`${p.kind} · ${counted(p.models.length, 'model')}`}</span>
+              </th>
+              <td>
+                <StateBadge provider={p} />
+              </td>
+              <td class="small muted">
+                <Reason provider={p} />
+              </td>
+              <td class="tasks">
+                <Tasks provider={p} />
+              </td>
+              <td class="number">{numberText(p.waiting)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Tasks({ provider: { tasks, max_concurrent: most } }: { readonly provider: Provider }) {
+  if (most === undefined) return <span class="num">{numberText(tasks)}</span>;
+  return (
+    <>
+      <span class="num">{numberText(tasks)}</span>
+      <span class="faint num">{` of ${numberText(most)}`}</span>
+      <Meter value={tasks} max={most} label={`${tasks} of ${most} tasks`} />
+    </>
   );
 }
 
 function ProviderCard({ provider: p, now }: { readonly provider: Provider; readonly now: string }) {
   return (
-    <Card id={`provider-${p.name}`} title={p.name} note={`Kind ${p.kind}. ${stateText(p)}.`}>
-      <Facts
-        facts={[
-          ['Tasks there', numberText(p.tasks)],
-          ['Waiting', numberText(p.waiting)],
-          ['Limits', limitsText(p)],
-          ['Models', p.models.map(({ model_key: key }) => key).join(', ') || 'none'],
-        ]}
-      />
-      {p.workers.length === 0 ? null : (
-        <ul class="list">
-          {p.workers.map((worker) => (
-            <WorkerRow key={worker.worker} worker={worker} now={now} />
-          ))}
-        </ul>
-      )}
+    <Card id={`provider-${p.name}`} title={p.name} note={p.kind} isFlush actions={<StateBadge provider={p} />}>
+      <div class="body stack">
+        <p class="small muted">
+          <Reason provider={p} />
+        </p>
+        <Facts
+          facts={[
+            ['Tasks there', <Tasks key="tasks" provider={p} />],
+            ['Waiting', numberText(p.waiting)],
+            [
+              'Submissions',
+              p.max_submissions_per_minute && `at most ${numberText(p.max_submissions_per_minute)} per minute`,
+            ],
+            ['Models', p.models.map(({ model_key: key }) => key).join(', ') || 'None'],
+          ]}
+        />
+      </div>
+      {p.workers.length === 0 ? null : <WorkerTable workers={p.workers} now={now} label={`Workers of ${p.name}`} />}
     </Card>
   );
 }
 
-function WorkerRow({ worker: w, now }: { readonly worker: Worker; readonly now: string }) {
-  return (
-    <Row
-      title={w.worker}
-      badge={w.is_current ? CIRCUITS[w.circuit] : `seen ${ageText(w.seen_at, now)} ago`}
-      isOver={!w.is_current}
-      facts={[
-        ['Tasks', numberText(w.tasks)],
-        ['Waiting', numberText(w.waiting)],
-        ['A submission takes', w.median_submit_ms === undefined ? undefined : `${numberText(w.median_submit_ms)} ms`],
-        ['Paused until', w.paused_until && timeText(w.paused_until)],
-      ]}
-    >
-      {w.last_error === undefined ? null : (
-        <p class="small muted">{`Last fault, ${timeText(w.last_error.at)}: ${w.last_error.message}`}</p>
-      )}
-    </Row>
-  );
+interface WorkerTableProps {
+  readonly workers: readonly Worker[];
+  readonly now: string;
+  readonly label: string;
 }
 
-const CIRCUITS: Readonly<Record<Worker['circuit'], string>> = {
-  closed: 'works',
-  paused: 'paused',
-  trying: 'trying again',
+const WORKER_STATES: Readonly<Record<Worker['circuit'], string>> = {
+  closed: 'Healthy',
+  paused: 'Paused',
+  trying: 'Trying again',
 };
 
-function stateText({ circuit, workers }: Provider): string {
-  const current = workers.filter(({ is_current: isCurrent }) => isCurrent);
-  if (current.length === 0) return workers.length === 0 ? 'Not used in the last hour' : 'No worker uses it now';
-  const same = current.filter((one) => one.circuit === circuit).length;
-  const state = { closed: 'It works', paused: 'Paused', trying: 'Tried again' }[circuit];
-  return same === current.length
-    ? `${state}, for ${counted(same, 'worker')}`
-    : `${state} in ${same} of ${counted(current.length, 'worker')}`;
-}
-
-function limitsText({ max_concurrent: tasks, max_submissions_per_minute: rate }: Provider): string {
-  const limits = [
-    ...(tasks === undefined ? [] : [counted(tasks, 'task')]),
-    ...(rate === undefined ? [] : [`${numberText(rate)} a minute`]),
-  ];
-  return limits.length === 0 ? 'none' : limits.join(', ');
+function WorkerTable({ workers, now, label }: WorkerTableProps) {
+  return (
+    // What scrolls must be reachable without a pointer.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section class="scroll-x" tabIndex={0} aria-label={label}>
+      <table class="table">
+        <thead>
+          <tr>
+            {['Worker', 'State', 'Last fault'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+            {['Tasks', 'Waiting', 'Time to accept'].map((title) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {workers.map((w) => (
+            <tr key={w.worker} class={w.is_current ? undefined : 'over'}>
+              <th scope="row" class="mono">
+                {w.worker}
+              </th>
+              <td>{w.is_current ? WORKER_STATES[w.circuit] : `Gone, seen ${ageText(w.seen_at, now)} ago`}</td>
+              <td class="small muted">
+                {w.last_error === undefined ? '–' : `${preciseTimeText(w.last_error.at)}: ${w.last_error.message}`}
+              </td>
+              <td class="number">{numberText(w.tasks)}</td>
+              <td class="number">{numberText(w.waiting)}</td>
+              <td class="number">{w.median_submit_ms === undefined ? '–' : spanText(w.median_submit_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
 }

@@ -149,9 +149,17 @@ export interface Worker {
   readonly is_current: boolean;
 }
 
+export type ProviderState = 'healthy' | 'idle' | 'slowed' | 'paused' | 'trying' | 'unreachable';
+
 export interface Provider {
   readonly name: string;
   readonly kind: string;
+  readonly state: ProviderState;
+  /** Why it is in this state, in a sentence. */
+  readonly reason: string;
+  readonly paused_until?: string;
+  readonly failing_since?: string;
+  readonly last_call_at?: string;
   readonly circuit: Circuit;
   readonly tasks: number;
   readonly waiting: number;

@@ -86,8 +86,43 @@ function Attentions({ overview: { account, person, session } }: { readonly overv
       {account.available_credits <= 0 && !account.is_suspended ? (
         <Attention>No credits are available. Ask the operator of this service for more.</Attention>
       ) : null}
+      {account.is_suspended ? null : <FailingWebhooks />}
     </>
   );
+}
+
+interface ListedWebhook {
+  readonly webhook_id: string;
+  readonly url: string;
+  readonly health: { readonly state: string; readonly reason: string };
+}
+
+/** Webhooks that do not receive their messages, at most three. */
+function FailingWebhooks() {
+  const { value } = useData<{ readonly webhooks: readonly ListedWebhook[] }>('/webhooks', { everyMs: 60_000 });
+  const failing = (value?.webhooks ?? []).filter(({ health }) => health.state === 'failing');
+  return (
+    <>
+      {failing.slice(0, MAX_FAILING).map(({ webhook_id: id, url, health }) => (
+        <Attention
+          key={id}
+          action={
+            <PlaceLink page="webhooks" id={id} class="button small">
+              See the log
+            </PlaceLink>
+          }
+        >
+          The webhook to <strong>{hostOf(url)}</strong> is failing. {health.reason}
+        </Attention>
+      ))}
+    </>
+  );
+}
+
+const MAX_FAILING = 3;
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
 }
 
 function Recent({ generations }: { readonly generations: readonly AccountGeneration[] }) {

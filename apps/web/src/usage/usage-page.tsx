@@ -1,186 +1,142 @@
-import { place, titleOf } from '../places.js';
+import { Download } from 'lucide-preact';
+import { useApps } from '../apps/usable-apps.js';
+import { numberText } from '../format.js';
+import { saveAs } from '../media/save-output.js';
+import { ActionButton } from '../parts/buttons.js';
+import { Segments, SelectFilter } from '../parts/fields.js';
+import { Fault, Figures, Loaded, Page, type PageProps } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
-import type { Entry, Statement } from '../api-types.js';
-import { inApp, useApps } from '../apps/usable-apps.js';
-import { numberText, timeText } from '../format.js';
-import { MoreButton, Button } from '../parts/buttons.js';
-import { Card, Figures, Loaded, PlaceLink, type PageProps, Page } from '../parts/parts.js';
-import { reloadOverview } from '../session.js';
-import { usePages } from '../use-data.js';
-import { UsageCard } from './usage-card.js';
+import { changeQuery, place } from '../places.js';
+import { addressOf, Explained } from '../server.js';
+import type { Overview } from '../server-types.js';
+import { Ledger } from './ledger.js';
+import { UsageSums } from './usage-sums.js';
+import { BY, type By, dayAgo, type Range, usagePath } from './usage-data.js';
 
-/** The balance, the use and the credit entries of the whole account. */
-function UsageSection({ overview }: PageProps) {
+/** The balance, the use over a range of days, and the ledger of the whole account. */
+export function UsagePage({ overview }: PageProps) {
   const apps = useApps();
   const { account } = overview;
+  const app = apps.value?.apps[0]?.id;
+  const { by, range } = askedFor();
   return (
-    <>
-      <BalanceCard overview={overview} />
-      {account.is_suspended ? null : (
-        <Loaded data={apps} what="the usage">
-          {({ apps: [own] }) =>
-            own === undefined ? null : (
-              <>
-                <UsageCard appId={own.id} currency={account.currency} />
-                <EntriesCard appId={own.id} currency={account.currency} />
-              </>
-            )
-          }
-        </Loaded>
-      )}
-    </>
-  );
-}
-
-/** The available, reserved and charged credits of the account. */
-function BalanceCard({ overview: { account } }: PageProps) {
-  const again = async (): Promise<void> => {
-    await reloadOverview();
-    announce('The credits are up to date.');
-  };
-  const figures = [
-    { name: 'Available', value: numberText(account.available_credits), note: 'can be spent now' },
-    { name: 'Reserved', value: numberText(account.reserved_credits), note: 'held for generations that have not ended' },
-    { name: 'Spent', value: numberText(account.spent_credits), note: 'charged for what was delivered' },
-  ];
-  return (
-    <Card id="balance" title="Balance" note={`${account.name}, in ${account.currency}.`}>
-      {account.is_suspended ? (
-        <p class="attention bad" role="alert">
-          The account is suspended: nothing can be spent until the operator resumes it.
-        </p>
-      ) : null}
-      <Figures figures={figures} />
-      <Button isSmall onClick={() => void again()}>
-        Read again
-      </Button>
-    </Card>
-  );
-}
-
-const PAGE = 25;
-
-const KIND_TEXTS: Readonly<Record<Entry['kind'], string>> = {
-  grant: 'Granted',
-  adjustment: 'Adjusted',
-  hold: 'Reserved',
-  charge: 'Charged',
-  release: 'Released',
-};
-
-/** Every movement of credits, newest first, with the generation that it belongs to. */
-function EntriesCard({ appId, currency }: { readonly appId: string; readonly currency: string }) {
-  const path = inApp(appId, `/credits/entries?limit=${PAGE}`);
-  const statement = usePages<'entries', Entry, Statement>(path, 'entries');
-  const { items, last } = statement;
-  return (
-    <Card id="entries" title="Ledger" note={`Every movement of credits of the account, newest first, in ${currency}.`}>
-      <Loaded data={statement} what="the ledger">
-        {(first) =>
-          items.length === 0 ? (
-            <p class="empty">Nothing has moved yet.</p>
-          ) : (
-            <>
-              <EntryTable entries={items} closing={first.closing_credits} opening={(last ?? first).opening_credits} />
-              <MoreButton pages={statement} />
-            </>
-          )
-        }
-      </Loaded>
-    </Card>
-  );
-}
-
-interface EntryTableProps {
-  readonly entries: readonly Entry[];
-  readonly closing: number | undefined;
-  readonly opening: number | undefined;
-}
-
-function EntryTable({ entries, closing, opening }: EntryTableProps) {
-  return (
-    // What scrolls must be reachable without a pointer.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section class="scrolled whole" tabIndex={0} aria-label="Entries of the ledger">
-      <table>
-        <thead>
-          <tr>
-            {['When', 'What', 'For', 'By'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-            {['Credits', 'Change', 'Available'].map((title) => (
-              <th key={title} scope="col" class="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          <BalanceLine title="Closing balance of these lines" credits={closing} />
-          {entries.map((entry) => (
-            <EntryRow key={entry.sequence} entry={entry} />
-          ))}
-          <BalanceLine title="Opening balance of these lines" credits={opening} />
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function BalanceLine({ title, credits }: { readonly title: string; readonly credits: number | undefined }) {
-  return (
-    <tr class="balance">
-      <th scope="row" colSpan={6}>
-        {title}
-      </th>
-      <td class="number">{balanceText(credits)}</td>
-    </tr>
-  );
-}
-
-function EntryRow({ entry }: { readonly entry: Entry }) {
-  const { generation_id: id, model_key: model, reason } = entry;
-  return (
-    <tr>
-      <td>{timeText(entry.created_at)}</td>
-      <td>{KIND_TEXTS[entry.kind]}</td>
-      <td>
-        {id === undefined ? (
-          (reason ?? '')
-        ) : (
-          <PlaceLink
-            page="generations"
-            id={id}
-            label={`The generation of ${model ?? 'a model'}, ${timeText(entry.created_at)}`}
-          >
-            {model ?? 'a generation'}
-          </PlaceLink>
-        )}
-        {id !== undefined && reason !== undefined ? <span class="small muted">{` ${reason}`}</span> : null}
-      </td>
-      <td>{entry.credential_name ?? entry.credential_id ?? ''}</td>
-      <td class="number">{numberText(entry.credits)}</td>
-      <td class="number">{changes.format(entry.available_change)}</td>
-      <td class="number">{balanceText(entry.available_after)}</td>
-    </tr>
-  );
-}
-
-/** People see all entries and so each balance, which connected programs do not. */
-function balanceText(credits: number | undefined): string {
-  return credits === undefined ? '' : numberText(credits);
-}
-
-const changes = new Intl.NumberFormat(undefined, { signDisplay: 'exceptZero' });
-
-export function UsagePage({ overview }: PageProps) {
-  return (
-    <Page title={titleOf(place.value)}>
+    <Page
+      title="Usage"
+      actions={app === undefined || account.is_suspended ? null : <CsvButton appId={app} by={by} range={range} />}
+    >
       <div class="stack">
-        <UsageSection overview={overview} />
+        <Balance account={account} />
+        {account.is_suspended ? (
+          <Fault text="This account is suspended. Usage and ledger can be read once the operator resumes it." />
+        ) : (
+          <Loaded data={apps} what="the usage">
+            {() =>
+              app === undefined ? null : (
+                <>
+                  <RangePicker by={by} range={range} />
+                  <UsageSums key={`${by} ${range.from} ${range.to}`} appId={app} by={by} range={range} />
+                  <Ledger appId={app} />
+                </>
+              )
+            }
+          </Loaded>
+        )}
       </div>
     </Page>
+  );
+}
+
+function Balance({ account }: Pick<Overview, 'account'>) {
+  const { currency } = account;
+  return (
+    <Figures
+      figures={[
+        { name: 'Available', value: numberText(account.available_credits), unit: currency, note: 'Can be spent now' },
+        {
+          name: 'Reserved',
+          value: numberText(account.reserved_credits),
+          unit: currency,
+          note: 'For generations that have not ended',
+        },
+        { name: 'Charged', value: numberText(account.spent_credits), unit: currency, note: 'Since the account exists' },
+      ]}
+    />
+  );
+}
+
+const USUAL_DAYS = 31;
+const RANGES = ['7', '31', '90', '365'] as const;
+
+/** The selection in the address, or the last month by day. */
+function askedFor(): { readonly by: By; readonly range: Range } {
+  const { query } = place.value;
+  return {
+    by: BY.find((one) => one === query['by']) ?? 'day',
+    range: { from: query['from'] ?? dayAgo(USUAL_DAYS - 1), to: query['to'] ?? dayAgo(0) },
+  };
+}
+
+const BY_TEXTS: Readonly<Record<By, string>> = { day: 'Day', model: 'Model', key: 'Key', modality: 'Media' };
+
+function RangePicker({ by, range }: { readonly by: By; readonly range: Range }) {
+  const days = RANGES.find((count) => range.from === dayAgo(Number(count) - 1) && range.to === dayAgo(0));
+  return (
+    <div class="filters">
+      <Segments
+        label="By"
+        value={by}
+        options={BY.map((one) => ({ value: one, text: BY_TEXTS[one] }))}
+        changed={(next) => changeQuery({ by: next === 'day' ? undefined : next })}
+      />
+      <SelectFilter
+        label="Days"
+        none="Other"
+        value={days}
+        among={RANGES}
+        text={(count) => `last ${count}`}
+        changed={(count) => {
+          if (count !== '') changeQuery({ from: dayAgo(Number(count) - 1), to: dayAgo(0) });
+        }}
+      />
+      <input
+        type="date"
+        class="input"
+        aria-label="From, UTC"
+        value={range.from}
+        max={range.to}
+        onChange={({ currentTarget }) => changeQuery({ from: currentTarget.value, to: range.to })}
+      />
+      <input
+        type="date"
+        class="input"
+        aria-label="To, UTC"
+        value={range.to}
+        min={range.from}
+        onChange={({ currentTarget }) => changeQuery({ from: range.from, to: currentTarget.value })}
+      />
+    </div>
+  );
+}
+
+interface CsvButtonProps {
+  readonly appId: string;
+  readonly by: By;
+  readonly range: Range;
+}
+
+function CsvButton({ appId, by, range }: CsvButtonProps) {
+  const save = async (): Promise<void> => {
+    const address = addressOf(usagePath(appId, by, range));
+    const response = await fetch(address, { headers: { Accept: 'text/csv' }, cache: 'no-store' }).catch(
+      () => undefined,
+    );
+    if (response?.ok !== true) throw new Explained('The usage could not be saved. Try again.');
+    saveAs(await response.blob(), `usage-by-${by}-${range.from}-${range.to}.csv`);
+    announce('The usage is saved as CSV.');
+  };
+  return (
+    <ActionButton action={save} icon={Download} isSmall={false}>
+      <span class="wide-only">Save as </span>CSV
+    </ActionButton>
   );
 }

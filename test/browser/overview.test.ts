@@ -1,0 +1,100 @@
+/*
+ * Goal: a person sees in a real browser what an account needs first: what to act on, recent pictures, credits, first steps and
+ * models; and finds every page by its address, by the sidebar and on a narrow screen.
+ * Method: the built console of a whole service in this process, in Chromium.
+ */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
+import { resumeAccount, suspendAccount } from '../../core/access/manage.js';
+import { createGeneration } from '../../core/generation/create-generation.js';
+import { consoleApp } from '../../core/people/own-keys.js';
+import { until } from '../fixtures/clocks.js';
+import { focusOn, openPages, type Visitor } from './page-harness.js';
+
+const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
+
+describe('the overview in a browser', () => {
+  let visitor: Visitor;
+  let page: Page;
+  const harness = openPages((next) => ({ page } = visitor = next));
+  const open = (path = '/console') => harness().openSignedIn(visitor, path);
+
+  it('begins empty, with the first steps', async () => {
+    await open();
+    await page.getByRole('heading', { name: 'No generations yet' }).waitFor();
+    await page.getByRole('link', { name: 'Create a first picture' }).waitFor();
+    await page.getByRole('link', { name: 'Open the playground' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor();
+  });
+
+  it('shows recent pictures, the figures of the week and the models', async () => {
+    const { person, harness: service } = harness().service;
+    const { context } = service;
+    const { appId } = await consoleApp(context, person.accountId);
+    const caller: Caller = { accountId: person.accountId, appId, credentialId: person.personId, scopes: SCOPES };
+    await service.startWorker();
+    const { generation } = await createGeneration(context, caller, context.ids.uuid(), PICTURE);
+    await until(async () => {
+      const record = await context.generations.read(generation.generationId);
+      return record?.kind === 'generation' && record.settledAt !== undefined;
+    });
+    await open();
+    await page.getByRole('link', { name: /a cat/ }).first().waitFor();
+    await page.getByText('Charged, last 7 days').waitFor();
+    await page.getByText('100% did not fail').waitFor();
+    await page.getByText('Create a first picture (done)').waitFor();
+    await page.getByRole('link', { name: 'All models' }).click();
+    await page.locator('a[href="/console/models/picture"]').click();
+    await page.getByRole('heading', { name: 'Parameters' }).waitFor();
+    await page.getByRole('row', { name: /size/ }).waitFor();
+  });
+
+  it('says that the account is suspended', async () => {
+    const { context } = harness().service.harness;
+    const { accountId } = harness().service.person;
+    await suspendAccount(context, accountId);
+    await open();
+    await page.getByRole('alert').filter({ hasText: 'suspended' }).first().waitFor();
+    await resumeAccount(context, accountId);
+  });
+
+  it('says of an unknown address that there is no page, and leads on', async () => {
+    await open();
+    const response = await page.goto('/console/nowhere');
+    expect(response?.status()).to.equal(404);
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+    await page.getByRole('link', { name: 'Go to the overview' }).click();
+    await focusOn(page, 'Overview');
+  });
+
+  for (const [from, to] of [
+    ['/console/api-and-mcp', '/console/keys'],
+    ['/console/sign-in', '/console/account'],
+    ['/console/credits', '/console/usage'],
+  ] as const) {
+    it(`leads from ${from} to ${to}`, async () => {
+      await open(from);
+      expect(new URL(page.url()).pathname).to.equal(to);
+    });
+  }
+
+  it('has a bar at the bottom of a narrow screen, whose last button opens the sidebar', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await open();
+    await page.getByRole('navigation', { name: 'Short' }).getByRole('link', { name: 'Generations' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Generations' }).waitFor();
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'hidden' });
+  });
+
+  it('says that the server can’t be reached, and shows the page once it can', async () => {
+    await page.route('**/console/api/overview', (route) => route.abort());
+    await open();
+    await page.getByRole('alert').filter({ hasText: 'Can’t reach the server.' }).waitFor();
+    await page.unroute('**/console/api/overview');
+    await page.getByText('Recent', { exact: true }).waitFor();
+  });
+});
