@@ -81,11 +81,15 @@ core/generation/decide.ts
     return { refused: 'NOT_ALLOWED' } | return { refused: 'DEADLINE_PASSED' } | return g; | : g
   an attempt that was refused is still being submitted
     ? undone
+  no client of a run requests thumbnails
+    case 'thumbnail-made' | function addThumbnail( | return outputs.map(
 core/generation/end-generation.ts
   accounts are never removed
     throw new ServiceError('NOT_FOUND'
   needs a record that another process wrote back, or ten lost races in a row
     throw new ServiceError('CONFLICT', 'The generation is not settled yet; | throw changedTooOften()
+  no client of a run requests thumbnails
+    : { hasThumbnails | await Promise.all(thumbnailKeysOf(
 core/generation/events.ts
   needs 500 generations of an App, or a line that breaks while the past is told (at most 3)
     return; | await pause(
@@ -94,6 +98,9 @@ core/generation/events.ts
     const before = completeTo - REMEMBERED_MS | this.known.delete(generationId)
   ids are checked by fronts
     function isEventId(text) | return undefined;
+core/generation/generation.ts
+  no client of a run requests thumbnails
+    : sizes.reduce(
 core/generation/run/collect-outputs.ts
   an object lost as soon as it was written
     ?? 0 | throw cutShort(key, 0,
@@ -284,7 +291,7 @@ export const UNREACHED: readonly Unreached[] = TABLE.trim()
 
 /**
  * Folders and files of core that only validate input, or only read for people: they are tested elsewhere, and crashes
- * do not affect them.
+ * do not affect them. Thumbnails are tested with a crash at each of their calls.
  */
 const OUT_OF_SCOPE: readonly string[] = [
   'access/',
@@ -307,6 +314,8 @@ const OUT_OF_SCOPE: readonly string[] = [
   'generation/lasting-calls',
   'generation/queue-positions',
   'generation/quote',
+  'generation/thumbnail-flights',
+  'generation/thumbnails',
   'generation/wait-for-generation',
   'generation/watch',
   'providers/list-providers',
