@@ -100,6 +100,15 @@ describe('the command palette in a browser', () => {
     await page.getByText('a heron in the reeds').first().waitFor();
   });
 
+  it('finds generations by words of their prompt', async () => {
+    await open();
+    await openPalette();
+    await page.keyboard.type('owl nig');
+    await selected().getByText('an owl at night').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/console\/generations\/[0-9a-f-]{36}$/);
+  });
+
   it('says that nothing matches', async () => {
     await open();
     await openPalette();
