@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../paging.js';
 import type { WebhookMessage } from '../ports/outside.js';
 import { type DeliveryFilter, matchingDeliveries } from './deliveries.js';
 import { type Delivery, type DeliveryAttempt, isOpen, messageIdOf } from './delivery.js';
-import { destinationOf, type WebhookEndpoint } from './endpoint.js';
+import { type AppWebhooks, destinationOf, type SigningSecret, type WebhookEndpoint } from './endpoint.js';
 import { DEFAULT_ENDPOINT } from './manage-endpoints.js';
 import { viewOf } from './send-delivery.js';
 
@@ -42,13 +42,42 @@ export interface AccountWebhook {
   readonly health: WebhookHealth;
 }
 
-/** The webhooks of all Apps of an account, at most 200, each App's in the order of their creation. */
+/** The URLs of single generations of one App, which has a secret for them. Each is judged alone, so they have no health. */
+export interface PerRequestWebhooks extends Pick<WebhookHealth, 'lastSuccessAt' | 'lastFailureAt' | 'waiting'> {
+  readonly app: App;
+  readonly secret: SigningSecret;
+}
+
+export interface AccountWebhooks {
+  /** At most 200, each App's in the order of their creation. */
+  readonly webhooks: readonly AccountWebhook[];
+  /** Of at most 200 Apps. */
+  readonly perRequest: readonly PerRequestWebhooks[];
+}
+
+/** The webhooks of all Apps of an account. */
 export async function listAccountWebhooks(
   context: Webhooks & Identity & Call,
   accountId: string,
-): Promise<readonly AccountWebhook[]> {
-  const all = (await endpointsOf(context, accountId)).slice(0, MAX_WEBHOOKS);
-  return Promise.all(all.map((one) => withHealth(context, one)));
+): Promise<AccountWebhooks> {
+  const apps = await appsWithWebhooks(context, accountId);
+  const defaults = apps.flatMap(({ app, defaultSecret }) =>
+    defaultSecret === undefined ? [] : [{ app, secret: defaultSecret }],
+  );
+  const [webhooks, perRequest] = await Promise.all([
+    Promise.all(
+      endpointsOf(apps)
+        .slice(0, MAX_WEBHOOKS)
+        .map((one) => withHealth(context, one)),
+    ),
+    Promise.all(
+      defaults.slice(0, MAX_WEBHOOKS).map(async (one) => {
+        const newest = await newestOf(context, one.app.appId);
+        return { ...one, ...lastOf(newest) };
+      }),
+    ),
+  ]);
+  return { webhooks, perRequest };
 }
 
 /** Throws NOT_FOUND alike for an unknown id, a malformed one and a webhook of another account. */
@@ -58,42 +87,57 @@ export async function getAccountWebhook(
   webhookId: string,
 ): Promise<AccountWebhook> {
   const id = webhookId.toLowerCase();
-  const found = (await endpointsOf(context, accountId)).find(({ endpoint }) => endpoint.endpointId === id);
+  const all = endpointsOf(await appsWithWebhooks(context, accountId));
+  const found = all.find(({ endpoint }) => endpoint.endpointId === id);
   if (found === undefined) throw new ServiceError('NOT_FOUND', 'There is no such webhook.');
   return withHealth(context, found);
 }
 
-async function endpointsOf(
+type OfApp = Pick<AppWebhooks, 'endpoints' | 'defaultSecret'> & { readonly app: App };
+
+async function appsWithWebhooks(
   { webhookEndpoints, credentials, call }: Webhooks & Identity & Call,
   accountId: string,
-): Promise<readonly Omit<AccountWebhook, 'health'>[]> {
+): Promise<readonly OfApp[]> {
   const { items: apps } = await credentials.listApps(accountId, { limit: MAX_APPS }, call);
   const found = await Promise.all(
     apps.map(async (app) => {
       const webhooks = await webhookEndpoints.read(app.appId, call);
-      return (webhooks?.endpoints ?? []).map((endpoint) => ({ endpoint, app }));
+      return webhooks === null ? [] : [{ ...webhooks, app }];
     }),
   );
   return found.flat();
 }
 
-async function withHealth(
-  { deliveries, call }: Webhooks & Call,
-  one: Omit<AccountWebhook, 'health'>,
-): Promise<AccountWebhook> {
-  const { items } = await deliveries.list({ of: 'endpoint', id: one.endpoint.endpointId }, { limit: JUDGED }, call);
-  return { ...one, health: healthOf(one.endpoint, items) };
+function endpointsOf(apps: readonly OfApp[]): readonly Omit<AccountWebhook, 'health'>[] {
+  return apps.flatMap(({ app, endpoints }) => endpoints.map((endpoint) => ({ endpoint, app })));
+}
+
+async function withHealth(context: Webhooks & Call, one: Omit<AccountWebhook, 'health'>): Promise<AccountWebhook> {
+  return { ...one, health: healthOf(one.endpoint, await newestOf(context, one.endpoint.endpointId)) };
+}
+
+async function newestOf({ deliveries, call }: Webhooks & Call, id: string): Promise<readonly Delivery[]> {
+  return (await deliveries.list({ of: 'endpoint', id }, { limit: JUDGED }, call)).items;
 }
 
 /** Judges an endpoint by its newest deliveries. */
 export function healthOf(endpoint: WebhookEndpoint, newest: readonly Delivery[]): WebhookHealth {
-  const attempts = newest.flatMap((delivery) => delivery.attempts).toSorted((a, b) => endOf(b) - endOf(a));
+  const [last] = attemptsOf(newest);
+  const failed = attemptsOf(newest).find(({ result }) => result === 'failed');
+  return { ...judged(endpoint, last, failed), ...lastOf(newest) };
+}
+
+/** The attempts of these deliveries, the last one first. */
+function attemptsOf(newest: readonly Delivery[]): readonly DeliveryAttempt[] {
+  return newest.flatMap((delivery) => delivery.attempts).toSorted((a, b) => endOf(b) - endOf(a));
+}
+
+function lastOf(newest: readonly Delivery[]): Omit<WebhookHealth, 'state' | 'reason'> {
+  const attempts = attemptsOf(newest);
   const succeeded = attempts.find(({ result }) => result === 'delivered');
   const failed = attempts.find(({ result }) => result === 'failed');
-  const { state, reason } = judged(endpoint, attempts[0], failed);
   return {
-    state,
-    reason,
     ...(succeeded === undefined ? {} : { lastSuccessAt: endOf(succeeded) }),
     ...(failed === undefined ? {} : { lastFailureAt: endOf(failed) }),
     waiting: newest.filter(isOpen).length,

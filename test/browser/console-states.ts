@@ -80,9 +80,19 @@ const openTile = (status: string): Shown => ({
 const openWebhook = async (visitor: Visitor, pages: PageHarness): Promise<void> => {
   const { page } = visitor;
   await pages.openSignedIn(visitor, '/console/webhooks');
-  await page.getByRole('link', { name: 'https://a.example/hook' }).click();
-  await page.getByText('One attempt').waitFor();
+  await page.getByRole('link', { name: 'a.example/hook' }).click();
+  await page.getByRole('row').filter({ hasText: 'Not sent' }).waitFor();
 };
+
+/** A webhook with one of its dialogs open. */
+const webhookDialog = (name: string, open: (visitor: Visitor) => Promise<void>): Shown => ({
+  name,
+  open: async (visitor, pages) => {
+    await openWebhook(visitor, pages);
+    await open(visitor);
+    await visitor.page.getByRole('dialog').waitFor();
+  },
+});
 
 /** The sections of an account's page, in each of their states. */
 export const CONSOLE_STATES: readonly Shown[] = [
@@ -185,45 +195,60 @@ export const CONSOLE_STATES: readonly Shown[] = [
   as('a new account', 'usage', '/console/usage', 'Nothing has moved yet.'),
   as('a suspended account', 'usage', '/console/usage', 'The account is suspended'),
   section('Webhooks', '/console/webhooks', 'of the shop'),
-  as('a new account', 'webhooks', '/console/webhooks', 'The App has none yet.'),
+  section('webhooks of an App without any', '/console/webhooks?app=none', 'No webhooks in this App'),
+  as('a new account', 'webhooks', '/console/webhooks', 'No webhooks yet'),
   as('a suspended account', 'webhooks', '/console/webhooks', 'The account is suspended.'),
   {
     name: 'a webhook that is refused',
     open: async (visitor, pages) => {
+      const { page } = visitor;
+      await pages.openSignedIn(visitor, '/console/webhooks?new=1');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create webhook' }).click();
+      await page.getByText('url must not be empty.').waitFor();
+    },
+  },
+  {
+    name: 'the menu of a webhook in the list',
+    open: async (visitor, pages) => {
       await pages.openSignedIn(visitor, '/console/webhooks');
-      await visitor.page.getByRole('button', { name: 'Make webhook' }).click();
-      await visitor.page.getByRole('alert').waitFor();
+      await visitor.page.getByRole('button', { name: 'Actions for a.example/hook' }).click();
+      await visitor.page.getByRole('menuitem', { name: 'Delete…' }).waitFor();
     },
   },
   {
-    name: 'a webhook that is gone, with its attempts',
-    open: async (visitor, pages) => {
-      await openWebhook(visitor, pages);
-      await visitor.page.getByText('One attempt').click();
-      await visitor.page.getByText(': answered 410,').waitFor();
-    },
-  },
-  {
-    name: 'a webhook that is edited, with its new secret',
+    name: 'a webhook that is gone, with a delivery',
     open: async (visitor, pages) => {
       const { page } = visitor;
       await openWebhook(visitor, pages);
-      await page.getByRole('button', { name: 'New secret' }).click();
-      await page.getByRole('button', { name: 'Make it' }).click();
-      await page.locator('.secret').waitFor();
-      await page.getByRole('button', { name: 'Edit' }).click();
-      await page.getByRole('button', { name: 'Save' }).waitFor();
+      await page.getByText('answered 410 Gone').waitFor();
+      await page.locator('.row-link').first().click();
+      await page.getByRole('tab', { name: 'Response' }).click();
+      await page.getByText('Try 1').last().waitFor();
     },
   },
   {
-    name: 'a time whose deliveries are sent again',
+    name: 'a webhook with its new secret',
     open: async (visitor, pages) => {
       const { page } = visitor;
       await openWebhook(visitor, pages);
-      await page.getByRole('button', { name: 'Send a time again' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click();
-      await page.getByText('Say from when on.').waitFor();
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Rotate secret…' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
+      await page.locator('.once').waitFor();
     },
   },
-  section('what single addresses were told', '/console/webhooks/default', 'It was told nothing yet.'),
+  webhookDialog('a webhook that is edited', ({ page }) => page.getByRole('button', { name: 'Edit' }).click()),
+  webhookDialog('deliveries that are resent', async ({ page }) => {
+    await page.getByRole('button', { name: 'Resend failed…' }).click();
+    await page.getByText(/^\d+ deliver(y|ies)$/).waitFor();
+  }),
+  {
+    name: 'deliveries that no filter lets through',
+    open: async (visitor, pages) => {
+      await openWebhook(visitor, pages);
+      await visitor.page.getByLabel('State').selectOption('exhausted');
+      await visitor.page.getByText('No delivery matches these filters').waitFor();
+    },
+  },
+  section('per-request webhooks', '/console/webhooks/default', 'Darkroom-Webhook-Url'),
 ];

@@ -7,13 +7,16 @@ import {
   listAccountDeliveries,
   listAccountWebhooks,
   messageOfDelivery,
+  type PerRequestWebhooks,
+  type WebhookHealth,
 } from '../../../core/webhooks/account-webhooks.js';
 import { readDeliveryFilter, replayDelivery } from '../../../core/webhooks/deliveries.js';
 import type { Delivery } from '../../../core/webhooks/delivery.js';
+import { previousValidUntil } from '../../../core/webhooks/endpoint.js';
 import { DEFAULT_ENDPOINT } from '../../../core/webhooks/manage-endpoints.js';
 import { pageByToken } from '../../page-token.js';
 import { readQuery, readText, readTime, readWhole } from '../host/request.js';
-import { renderDelivery, renderWebhook, renderWebhookMessage } from '../render/webhook.js';
+import { hintOf, renderDelivery, renderWebhook, renderWebhookMessage } from '../render/webhook.js';
 import { type ConsoleOperation, get, post, shownTime } from './console-operation.js';
 
 type WebhookContext = Money & Work & Files & Identity & Webhooks & Machine & Call;
@@ -36,11 +39,14 @@ const PARAMETERS = [
 
 /** The webhooks of all Apps of the account, and their deliveries. An App's own are changed through the API's endpoints. */
 export const WEBHOOK_OPERATIONS: readonly ConsoleOperation<WebhookContext>[] = [
-  /** At most 200. */
+  /** At most 200, and the URLs of single generations of the Apps that have a secret for them. */
   get('/webhooks', async ({ context }, { signedIn: { person } }) => {
     await requireNotSuspended(context, person);
-    const webhooks = await listAccountWebhooks(context, person.accountId);
-    return { webhooks: webhooks.map((one) => renderAccountWebhook(one, context)) };
+    const { webhooks, perRequest } = await listAccountWebhooks(context, person.accountId);
+    return {
+      webhooks: webhooks.map((one) => renderAccountWebhook(one, context)),
+      per_request: perRequest.map((one) => renderPerRequest(one, context)),
+    };
   }),
   get('/webhooks/:webhook_id', async ({ context }, { ctx, signedIn: { person } }) => {
     await requireNotSuspended(context, person);
@@ -122,9 +128,20 @@ function renderAccountWebhook({ endpoint, app, health }: AccountWebhook, machine
     health: {
       state: health.state,
       reason: health.reason,
-      last_success_at: shownTime(health.lastSuccessAt),
-      last_failure_at: shownTime(health.lastFailureAt),
-      waiting: health.waiting,
+      ...renderLast(health),
     },
   };
+}
+
+function renderPerRequest({ app, secret, ...last }: PerRequestWebhooks, machine: Machine): object {
+  return {
+    app: { id: app.appId, name: app.name },
+    secret_hint: hintOf(machine, { endpointId: app.appId, secret }),
+    previous_secret_expires_at: shownTime(previousValidUntil(secret, machine.clock.now())),
+    ...renderLast(last),
+  };
+}
+
+function renderLast({ lastSuccessAt, lastFailureAt, waiting }: Omit<WebhookHealth, 'state' | 'reason'>): object {
+  return { last_success_at: shownTime(lastSuccessAt), last_failure_at: shownTime(lastFailureAt), waiting };
 }

@@ -162,7 +162,10 @@ export function renderWebhook(endpoint: WebhookEndpoint, machine: Machine): obje
 }
 
 /** The hint of an endpoint's newest secret. It is derived like the secret itself, so that none is stored. */
-export function hintOf(machine: Machine, { endpointId, secret }: WebhookEndpoint): string {
+export function hintOf(
+  machine: Machine,
+  { endpointId, secret }: Pick<WebhookEndpoint, 'endpointId' | 'secret'>,
+): string {
   return secretHint(secretText(signingKey(machine, endpointId, secret)));
 }
 

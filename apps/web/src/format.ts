@@ -13,6 +13,14 @@ export const dayText = (time: string): string => days.format(new Date(time));
 export const timeText = (time: string): string => times.format(new Date(time));
 export const preciseTimeText = (time: string): string => preciseTimes.format(new Date(time));
 
+const clocks = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+
+/** The time of day in seconds; with the day for one that is not today. */
+export function clockText(time: string): string {
+  const at = new Date(time);
+  return at.toDateString() === new Date().toDateString() ? clocks.format(at) : preciseTimes.format(at);
+}
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Within this year a day needs no year. */

@@ -1,4 +1,4 @@
-import type { Delivery, JsonObject, Operation, Role, Task } from './api-types.js';
+import type { Delivery, JsonObject, Operation, Role, Task, Webhook } from './api-types.js';
 
 /** The server's responses under `/console/api`. Times are RFC 3339 texts. */
 
@@ -200,5 +200,45 @@ export interface GenerationDetail extends AccountGeneration {
     readonly credits: number;
     readonly at: string;
   }[];
-  readonly deliveries: readonly (Delivery & { readonly webhook_id: string })[];
+  readonly deliveries: readonly (Delivery & Pick<AccountDelivery, 'webhook_id'>)[];
+}
+
+/** Of the newest 50 deliveries. Times are null where none was. */
+interface LastDeliveries {
+  readonly last_success_at: string | null;
+  readonly last_failure_at: string | null;
+  readonly waiting: number;
+}
+
+export interface AccountWebhook extends Webhook {
+  readonly app: App;
+  readonly health: LastDeliveries & {
+    readonly state: 'healthy' | 'failing' | 'paused' | 'unused';
+    /** One sentence. */
+    readonly reason: string;
+  };
+}
+
+/** The URLs that single generations of an App name. */
+export interface PerRequestWebhooks extends LastDeliveries {
+  readonly app: App;
+  readonly secret_hint: string;
+  readonly previous_secret_expires_at: string | null;
+}
+
+export interface AllWebhooks {
+  readonly webhooks: readonly AccountWebhook[];
+  readonly per_request: readonly PerRequestWebhooks[];
+}
+
+export interface AccountDelivery extends Delivery {
+  /** `default` for the URL of a single generation. */
+  readonly webhook_id: string;
+  readonly app: App;
+}
+
+export interface DeliveryDetail {
+  readonly delivery: AccountDelivery;
+  /** What would be sent now; null once the generation was deleted. */
+  readonly request: { readonly url: string | null; readonly message_id: string; readonly body: JsonObject } | null;
 }

@@ -3,7 +3,7 @@ import { createApp, suspendAccount } from '../../../core/access/manage.js';
 import type { Delivery } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import { healthOf } from '../../../core/webhooks/account-webhooks.js';
-import { createEndpoint, updateEndpoint } from '../../../core/webhooks/manage-endpoints.js';
+import { createEndpoint, rotateSecret, updateEndpoint } from '../../../core/webhooks/manage-endpoints.js';
 import { delivery } from '../../contracts/delivery-store.contract.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
@@ -82,6 +82,24 @@ describe('the webhooks of an account on its page', () => {
       [ada, 'x'],
     ] as const)
       expect(await client.get(`/webhooks/${id}`)).to.include({ status: 404, message: 'There is no such webhook.' });
+  });
+
+  it('are listed apart where single generations name them, for Apps with a secret for that', async () => {
+    const { context } = service.harness;
+    expect(dataOf(await ada.get('/webhooks'))['per_request']).to.deep.equal([]);
+    await rotateSecret(context, shop, 'default');
+    await insert(1, { appId: shop.appId, endpointId: shop.appId, url: 'https://receiver.example/one', attempts: [] });
+    const [first, ...more] = dataOf(await ada.get('/webhooks'))['per_request'] as readonly Record<string, unknown>[];
+    expect(more).to.deep.equal([]);
+    expect(first?.['secret_hint']).to.match(/^whsec_[\w+/]{3}…[\w+/]{3}=$/);
+    expect(first).to.deep.include({
+      app: { id: shop.appId, name: 'shop' },
+      previous_secret_expires_at: null,
+      last_success_at: null,
+      last_failure_at: null,
+      waiting: 1,
+    });
+    expect(dataOf(await eve.get('/webhooks'))['per_request']).to.deep.equal([]);
   });
 
   it('list their deliveries newest first, over all Apps, in pages', async () => {

@@ -39,7 +39,7 @@ export function inApp(appId: string, path: string): string {
 }
 
 export function appName({ name, kind }: UsableApp): string {
-  if (kind === 'console') return 'Playground (this page)';
+  if (kind === 'console') return 'Playground';
   return kind === 'program' ? `${name} (connected program)` : name;
 }
 

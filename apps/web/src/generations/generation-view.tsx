@@ -11,7 +11,7 @@ import {
   WandSparkles,
   X,
 } from 'lucide-preact';
-import type { Delivery, Output } from '../api-types.js';
+import type { Output } from '../api-types.js';
 import { dateText, numberText, preciseTimeText, spanText } from '../format.js';
 import { hasShortcuts } from '../frame/preferences.js';
 import { followEvents } from '../live.js';
@@ -381,7 +381,7 @@ function More({ generation }: { readonly generation: GenerationDetail }) {
       <div id="generation-more" role="tabpanel" class="more-panel">
         {tab === 'request' ? <RequestAndResponse generation={generation} /> : null}
         {tab === 'ledger' ? <LedgerLines generation={generation} /> : null}
-        {tab === 'deliveries' ? <DeliveryLines deliveries={deliveries} /> : null}
+        {tab === 'deliveries' ? <DeliveryLines deliveries={deliveries} appId={generation.app.id} /> : null}
       </div>
     </section>
   );
@@ -469,7 +469,11 @@ function LedgerLines({ generation: { ledger } }: { readonly generation: Generati
   );
 }
 
-function DeliveryLines({ deliveries }: { readonly deliveries: readonly (Delivery & { webhook_id: string })[] }) {
+interface DeliveryLinesProps extends Pick<GenerationDetail, 'deliveries'> {
+  readonly appId: string;
+}
+
+function DeliveryLines({ deliveries, appId }: DeliveryLinesProps) {
   if (deliveries.length === 0) return <p class="small muted">No webhook was notified.</p>;
   return (
     <ul class="panel list">
@@ -480,7 +484,7 @@ function DeliveryLines({ deliveries }: { readonly deliveries: readonly (Delivery
             {delivery.state}
           </Badge>
           <span class="push small">
-            <PlaceLink page="webhooks" id={delivery.webhook_id} query={{ delivery: delivery.delivery_id }}>
+            <PlaceLink page="webhooks" id={delivery.webhook_id} query={{ app: appId, delivery: delivery.delivery_id }}>
               Show delivery
             </PlaceLink>
           </span>

@@ -1,258 +1,243 @@
-import { useId, useState } from 'preact/hooks';
-import { announce } from '../parts/toasts.js';
-import {
-  type DeliveryAttempt,
-  type DeliveryState,
-  type Webhook,
-  WEBHOOK_EVENTS,
-  type WebhookEvent,
-  type WebhookSecret,
-} from '../api-types.js';
-import { inApp } from '../apps/usable-apps.js';
+import { useId, useRef } from 'preact/hooks';
+import { type Delivery, type Webhook, WEBHOOK_EVENTS, type WebhookEvent, type WebhookSecret } from '../api-types.js';
+import { appName, useApps } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
-import { ActionButton, ConfirmButton, ShownOnce, Button, SubmitButton } from '../parts/buttons.js';
-import { Card, Facts, Fault } from '../parts/parts.js';
-import { goTo, hrefOf } from '../places.js';
-import { change, pointerOf, remove } from '../server.js';
-import { afterChange, useAction, useShownOnce, focusOn } from '../use-data.js';
+import { Button, Copyable, ShownOnce, SubmitButton } from '../parts/buttons.js';
+import { Field, FieldError } from '../parts/fields.js';
+import { Dialog } from '../parts/overlays.js';
+import { Card, Fault } from '../parts/parts.js';
+import { change, inApp, pointerOf } from '../server.js';
+import type { AccountWebhook } from '../server-types.js';
+import { type Action, focusOnFaulty, useAction } from '../use-data.js';
+import { EVENT_TEXTS } from './webhook-parts.js';
 
-export const EVENT_TEXTS: Readonly<Record<WebhookEvent | 'generation.test', string>> = {
-  'generation.running': 'begins to run',
-  'generation.succeeded': 'succeeds',
-  'generation.failed': 'fails',
-  'generation.cancelled': 'is cancelled',
-  'generation.test': 'is only a test',
-};
-
-export const STATE_TEXTS: Readonly<Record<DeliveryState, string>> = {
-  pending: 'Not yet tried',
-  retrying: 'To be tried again',
-  delivered: 'Delivered',
-  exhausted: 'Given up',
-  disabled: 'Not sent: the webhook was disabled',
-  cancelled: 'Cancelled: the generation or the webhook was deleted',
-};
-
-const FAULT_TEXTS: Readonly<Record<NonNullable<DeliveryAttempt['fault']>, string>> = {
-  address: 'the address must not be called',
-  connection: 'no connection',
-  timeout: 'no answer in time',
-  answer: 'an answer that is not HTTP, or too large',
-};
-
-/** The result of one attempt. */
-export function attemptText({ result, status, fault }: DeliveryAttempt): string {
-  if (status !== undefined) return `answered ${status}`;
-  if (fault !== undefined) return FAULT_TEXTS[fault];
-  return result === 'unknown' ? 'the service ended before it saw the answer' : result;
+/** The path of one of the App's webhooks in the API. */
+export function pathOf(appId: string, webhookId: string): string {
+  return inApp(appId, `/webhooks/${encodeURIComponent(webhookId)}`);
 }
 
-/** Why nothing is sent to a webhook, and what to do; undefined for an enabled one. */
-export function disabledText({ disabled_because: because, disabled_at: at }: Webhook): string | undefined {
-  if (because === undefined || at === undefined) return undefined;
-  if (because === 'gone')
-    return `Disabled ${timeText(at)}: it answered 410, which says that it is gone. Enable it once it is back.`;
-  if (because === 'failing')
-    return `Disabled ${timeText(at)}: nothing that was sent to it succeeded for five days. Enable it once it works, and send again what it missed.`;
-  return `Disabled ${timeText(at)} on request.`;
+/** Sends a test message, and returns its delivery. */
+export function sendTest({ app, webhook_id: id }: AccountWebhook): Promise<Delivery> {
+  return change<Delivery>(`${pathOf(app.id, id)}/test`);
 }
 
-export function eventsText(events: readonly WebhookEvent[]): string {
-  return `a generation ${events.map((event) => EVENT_TEXTS[event]).join(', ')}`;
+/** A secret that was created, and what it signs. */
+export interface CreatedSecret extends WebhookSecret {
+  /** The URL of the webhook, or the App of per-request webhooks. */
+  readonly of: string;
+  readonly isNew: boolean;
 }
 
-export interface WebhookFields {
-  readonly url: string;
-  readonly events: readonly WebhookEvent[];
-  readonly description: string;
+interface DialogProps {
+  readonly isOpen: boolean;
+  readonly close: () => void;
 }
 
-interface WebhookFormProps {
-  /** The current webhook; absent for a new one. */
-  readonly known?: Webhook;
-  readonly doIt: string;
-  readonly submit: (fields: WebhookFields) => Promise<void>;
+interface CreateWebhookDialogProps extends DialogProps {
+  /** The App that is chosen at first; the default one where absent. */
+  readonly appId: string | undefined;
+  readonly created: (secret: CreatedSecret) => void;
 }
 
-/** The URL of a webhook, the events it receives, and a note for people. Errors are shown at their fields. */
-export function WebhookForm({ known, doIt, submit }: WebhookFormProps) {
-  const { isBusy, fault, error, run } = useAction();
-  const send = (form: HTMLFormElement): Promise<boolean> => {
-    const fields = new FormData(form);
-    return run(async () => {
-      await submit({
-        url: textOf(fields, 'url').trim(),
-        events: fields.getAll('event') as WebhookEvent[],
-        description: textOf(fields, 'description').trim(),
-      });
-      if (known === undefined) form.reset();
-    });
+export function CreateWebhookDialog({ appId, created, ...dialog }: CreateWebhookDialogProps) {
+  const create = async (form: FormData) => {
+    const { description, ...fields } = fieldsOf(form);
+    const asked = { ...fields, ...(description === '' ? {} : { description }) };
+    const webhook = await change<Webhook & WebhookSecret>(inApp(textOf(form, 'app'), '/webhooks'), asked);
+    return () => created({ ...webhook, of: webhook.url, isNew: true });
   };
-  const faultAt = (name: string): string | undefined => (pointerOf(error) === `/${name}` ? fault : undefined);
-  const isAtField = ['url', 'events', 'description'].some((name) => faultAt(name) !== undefined);
+  return (
+    <FormDialog {...dialog} title="Create webhook" doIt="Create webhook" busyText="Creating…" action={create}>
+      {(doing) => (
+        <>
+          <AppField chosen={appId} />
+          <WebhookFields doing={doing} known={undefined} />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface EditWebhookDialogProps extends DialogProps {
+  readonly webhook: AccountWebhook | undefined;
+  readonly saved: () => Promise<void>;
+}
+
+export function EditWebhookDialog({ webhook, saved, ...dialog }: EditWebhookDialogProps) {
+  const save = async (form: FormData) => {
+    const path = webhook === undefined ? '' : pathOf(webhook.app.id, webhook.webhook_id);
+    await change(path, fieldsOf(form), { method: 'PATCH' });
+    return saved;
+  };
+  return (
+    <FormDialog {...dialog} title="Edit webhook" doIt="Save changes" busyText="Saving…" action={save}>
+      {(doing) => <WebhookFields doing={doing} known={webhook} />}
+    </FormDialog>
+  );
+}
+
+function fieldsOf(form: FormData) {
+  return {
+    url: textOf(form, 'url').trim(),
+    events: form.getAll('event') as WebhookEvent[],
+    description: textOf(form, 'description').trim(),
+  };
+}
+
+interface FormDialogProps extends DialogProps {
+  readonly title: string;
+  readonly doIt: string;
+  readonly busyText: string;
+  /** Returns what runs once the dialog is closed, for example to move the focus. */
+  readonly action: (form: FormData) => Promise<() => unknown>;
+  readonly children: (doing: Action) => preact.ComponentChildren;
+}
+
+const FIELDS = ['/url', '/events', '/description'];
+
+/** A form over the page. It stays open, with its errors, until what it does has worked. */
+function FormDialog({ isOpen, close, title, doIt, busyText, action, children }: FormDialogProps) {
+  const id = useId();
+  const form = useRef<HTMLFormElement>(null);
+  const doing = useAction();
+  const { isBusy, fault, error, setFault, run } = doing;
+  const leave = (): void => {
+    setFault(undefined);
+    close();
+  };
+  const submit = async (): Promise<void> => {
+    const fields = new FormData(form.current ?? undefined);
+    const worked = await run(async () => {
+      const done = await action(fields);
+      close();
+      await done();
+    });
+    if (!worked) focusOnFaulty(form.current);
+  };
+  return (
+    <Dialog isOpen={isOpen} close={leave} labelledBy={`${id}-title`} class="dialog wide">
+      <form
+        ref={form}
+        noValidate
+        autocomplete="off"
+        onInput={() => setFault(undefined)}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <h2 id={`${id}-title`}>{title}</h2>
+        {children(doing)}
+        <Fault text={FIELDS.includes(pointerOf(error)) ? undefined : fault} />
+        <footer>
+          <Button onClick={leave}>Cancel</Button>
+          <SubmitButton isBusy={isBusy} busyText={busyText}>
+            {doIt}
+          </SubmitButton>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The App whose generations are reported. The API's own credentials see the webhook in the same App. */
+function AppField({ chosen }: { readonly chosen: string | undefined }) {
+  const apps = useApps().value?.apps ?? [];
+  const usual = apps.find(({ id }) => id === chosen) ?? apps.find(({ kind }) => kind === 'keys') ?? apps[0];
+  return (
+    <Field label="App" hint="The webhook reports the generations of this App.">
+      {(control) => (
+        <select {...control} key={usual?.id} class="input" name="app" defaultValue={usual?.id ?? ''}>
+          {apps.map((app) => (
+            <option key={app.id} value={app.id} selected={app === usual}>
+              {appName(app)}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** The URL of a webhook, its events, and a note for people. */
+function WebhookFields({ doing, known }: { readonly doing: Action; readonly known: AccountWebhook | undefined }) {
+  const { fault, error } = doing;
+  const errorAt = (name: string): string | undefined => (pointerOf(error) === `/${name}` ? fault : undefined);
+  const eventsFault = errorAt('events');
   const chosen = known?.events ?? WEBHOOK_EVENTS.filter((event) => event !== 'generation.running');
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send(event.currentTarget);
-      }}
-    >
-      <TextField
-        name="url"
+    <>
+      <Field
         label="Address"
-        text={known?.url ?? ''}
-        placeholder="https://app.example/webhooks/darkroom"
-        fault={faultAt('url')}
-      />
-      <fieldset>
-        <legend>It is told when a generation</legend>
+        hint="HTTPS on the public internet, unless the operator allows others."
+        error={errorAt('url')}
+      >
+        {(control) => (
+          <input
+            {...control}
+            class="input"
+            name="url"
+            inputMode="url"
+            autocomplete="off"
+            spellcheck={false}
+            defaultValue={known?.url ?? ''}
+            placeholder="https://app.example/webhooks/darkroom"
+          />
+        )}
+      </Field>
+      <fieldset class="field">
+        <legend class="label">Events</legend>
         {WEBHOOK_EVENTS.map((event) => (
-          <label key={event}>
-            <input type="checkbox" name="event" value={event} defaultChecked={chosen.includes(event)} />
-            {EVENT_TEXTS[event]}
+          <label key={event} class="check">
+            <input
+              type="checkbox"
+              name="event"
+              value={event}
+              defaultChecked={chosen.includes(event)}
+              aria-invalid={eventsFault === undefined ? undefined : true}
+              aria-describedby={eventsFault === undefined ? undefined : 'events-error'}
+            />
+            <span>
+              {event}
+              <small>{EVENT_TEXTS[event]}</small>
+            </span>
           </label>
         ))}
-        {faultAt('events') === undefined ? null : (
-          <p class="field-fault" role="alert">
-            {faultAt('events')}
-          </p>
-        )}
+        <FieldError id="events-error" text={eventsFault} />
       </fieldset>
-      <TextField
-        name="description"
-        label="Description (optional)"
-        text={known?.description ?? ''}
-        fault={faultAt('description')}
-      />
-      <Fault text={isAtField ? undefined : fault} />
-      <SubmitButton isBusy={isBusy}>{doIt}</SubmitButton>
-    </form>
+      <Field label="Description" note="optional" error={errorAt('description')}>
+        {(control) => <input {...control} class="input" name="description" defaultValue={known?.description ?? ''} />}
+      </Field>
+    </>
   );
 }
 
-interface TextFieldProps {
-  readonly name: string;
-  readonly label: string;
-  readonly text: string;
-  readonly placeholder?: string;
-  readonly fault: string | undefined;
-}
+const SAMPLE = `import { verifyWebhook } from 'darkroom-client';
 
-function TextField({ name, label, text, placeholder = '', fault }: TextFieldProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label>
-        {label}
-        <input
-          name={name}
-          defaultValue={text}
-          placeholder={placeholder}
-          autocomplete="off"
-          aria-invalid={fault === undefined ? undefined : true}
-          aria-describedby={fault === undefined ? undefined : id}
-        />
-      </label>
-      {fault === undefined ? null : (
-        <p id={id} class="field-fault" role="alert">
-          {fault}
-        </p>
-      )}
-    </div>
-  );
-}
+// body: the text of the request as it was received, not parsed
+const { type, data } = await verifyWebhook(body, request.headers, process.env.WEBHOOK_SECRET);`;
 
-interface ShownSecretProps {
-  readonly secret: WebhookSecret;
+interface SecretCardProps {
+  readonly secret: CreatedSecret;
   readonly onDone: () => void;
 }
 
-export function ShownSecret({ secret: { secret, previous_secret_expires_at: until }, onDone }: ShownSecretProps) {
+/** A new secret, until the person has it, and how a receiver uses it. */
+export function SecretCard({
+  secret: { of, isNew, secret, previous_secret_expires_at: until },
+  onDone,
+}: SecretCardProps) {
   return (
-    <ShownOnce secret={secret} onDone={onDone}>
-      <strong>Copy the secret now. It is shown this once.</strong> Messages are signed with it
-      {until === undefined ? '.' : `, and with the one before it until ${timeText(until)}.`}
-    </ShownOnce>
-  );
-}
-
-interface WebhookSettingsCardProps {
-  readonly appId: string;
-  readonly app: string | undefined;
-  readonly webhook: Webhook;
-  readonly changed: () => Promise<void>;
-}
-
-/** One webhook: what it is, and everything that can be changed about it. */
-export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSettingsCardProps) {
-  const [secret, setSecret, close] = useShownOnce<WebhookSecret>('webhook');
-  const [isEditing, setEditing] = useState(false);
-  const isEnabled = webhook.status === 'enabled';
-  const path = inApp(appId, `/webhooks/${webhook.webhook_id}`);
-  const { failing_since: failing, previous_secret_expires_at: until } = webhook;
-  const disabled = disabledText(webhook);
-  const said = afterChange(changed, 'webhook');
-  const saved = async (fields: object, sentence: string): Promise<void> => {
-    await change(path, fields, { method: 'PATCH' });
-    setEditing(false);
-    await said(sentence);
-  };
-  return (
-    <Card id="webhook" title={webhook.url} note={webhook.description}>
-      {disabled === undefined ? null : <p class="attention bad">{disabled}</p>}
-      {secret === undefined ? null : <ShownSecret secret={secret} onDone={close} />}
-      <Facts
-        facts={[
-          ['Told when', eventsText(webhook.events)],
-          ['Made', timeText(webhook.created_at)],
-          ['Changed', timeText(webhook.updated_at)],
-          ['Failing since', failing && timeText(failing)],
-          ['Signed with the secret before too, until', until && timeText(until)],
-          ['Id', webhook.webhook_id],
-        ]}
-      />
-      {isEditing ? (
-        <WebhookForm known={webhook} doIt="Save" submit={(fields) => saved(fields, 'The webhook was changed.')} />
-      ) : (
-        <div class="row wrap">
-          <Button isSmall onClick={() => setEditing(true)}>
-            Edit
-          </Button>
-          <ActionButton
-            action={() => saved({ enabled: !isEnabled }, `The webhook is ${isEnabled ? 'disabled' : 'enabled'}.`)}
-          >
-            {isEnabled ? 'Disable' : 'Enable'}
-          </ActionButton>
-          <ConfirmButton
-            label="New secret"
-            isHarmless
-            question="Make a new secret?"
-            consequence="Messages are signed with the new and the present one for a day, and then with the new one alone."
-            doIt="Make it"
-            action={() => change<WebhookSecret>(`${path}/secret`)}
-            done={async (made) => {
-              setSecret(made);
-              announce('The secret was made. Copy it now.');
-              focusOn('webhook');
-              await changed();
-            }}
-          />
-          <ConfirmButton
-            label="Delete"
-            fullLabel="Delete this webhook"
-            question="Delete this webhook?"
-            consequence="Nothing is sent to it any more, and what it was told is not shown any more. This cannot be undone."
-            doIt="Delete it"
-            action={() => remove(path)}
-            done={() => {
-              announce('The webhook is deleted.');
-              goTo(hrefOf('webhooks', { query: { app } }));
-            }}
-          />
-        </div>
-      )}
+    <Card id="secret" title={isNew ? 'Webhook created' : 'New secret'} note={of}>
+      <ShownOnce secret={secret} onDone={onDone}>
+        <strong>Copy the secret now: it is shown only once.</strong> Messages are signed with it
+        {until === undefined ? '.' : `, and with the previous one until ${timeText(until)}.`}
+      </ShownOnce>
+      <p class="small muted">
+        A receiver verifies each message before it trusts it, with a <a href="/docs">client library</a> or any library
+        for Standard Webhooks:
+      </p>
+      <Copyable text={SAMPLE} what="the sample" />
     </Card>
   );
 }

@@ -1,224 +1,321 @@
+import { useState } from 'preact/hooks';
+import { Ellipsis, Plus, RefreshCw, Webhook as WebhookIcon } from 'lucide-preact';
+import { useApps } from '../apps/usable-apps.js';
+import { numberText } from '../format.js';
+import { Button } from '../parts/buttons.js';
+import { SelectFilter } from '../parts/fields.js';
+import { Icon } from '../parts/icon.js';
+import { MenuButton } from '../parts/overlays.js';
+import { Badge, Card, Empty, Fault, Loaded, Page, PlaceLink, Time } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
-import type { Webhook, WebhookSecret } from '../api-types.js';
-import { AppPicker, appQuery, inApp, pickedApp, type UsableApps, useApps } from '../apps/usable-apps.js';
-import { dateText, timeText } from '../format.js';
-import { ConfirmButton } from '../parts/buttons.js';
-import { Card, Loaded, Row, Rows, PlaceLink, Page } from '../parts/parts.js';
-import { place, titleOf } from '../places.js';
-import { change } from '../server.js';
-import { type Data, useData, useShownOnce, focusOn } from '../use-data.js';
-import { DeliveriesCard } from './deliveries-card.js';
-import {
-  disabledText,
-  eventsText,
-  ShownSecret,
-  type WebhookFields,
-  WebhookForm,
-  WebhookSettingsCard,
-} from './webhook-form.js';
+import { changeQuery, place } from '../places.js';
+import type { AccountWebhook, AllWebhooks, App, PerRequestWebhooks } from '../server-types.js';
+import { type Data, focusOn, useData, useShownOnce } from '../use-data.js';
+import { RotateDefaultDialog, useWebhookActs } from './webhook-acts.js';
+import { type CreatedSecret, CreateWebhookDialog, SecretCard } from './webhook-form.js';
+import { PerRequestPage, WebhookPage } from './webhook-page.js';
+import { EventTags, HEALTH_LOOKS, HEALTH_TEXTS, PER_REQUEST, shortUrl, useAppNames } from './webhook-parts.js';
 
-/** The webhooks of an App; or one of them, which the address names. */
-function WebhooksSection() {
-  const apps = useApps();
-  const { id } = place.value;
-  return (
-    <Loaded data={apps} what="Apps">
-      {(usable) => {
-        const picked = pickedApp(usable, 'keys');
-        const app = appQuery(usable, picked, 'keys');
-        return id === undefined ? (
-          <OfApp key={picked} apps={usable} appId={picked} app={app} />
-        ) : (
-          <Single key={`${picked} ${id}`} appId={picked} app={app} id={id} />
-        );
-      }}
-    </Loaded>
+const POLL_MS = 10_000;
+
+/** The webhooks of all Apps; or one of them, which the address names. */
+export function WebhooksPage() {
+  const { id, query } = place.value;
+  if (id === undefined) return <WebhookListPage />;
+  return id === PER_REQUEST ? (
+    <PerRequestPage key={query['app']} appId={query['app']} />
+  ) : (
+    <WebhookPage key={id} id={id} />
   );
 }
 
-interface OfAppProps {
-  readonly apps: UsableApps;
-  readonly appId: string;
-  readonly app: string | undefined;
-}
-
-function OfApp({ apps, appId, app }: OfAppProps) {
-  const webhooks = useData<{ readonly webhooks: readonly Webhook[] }>(inApp(appId, '/webhooks'));
-  return (
-    <>
-      {apps.apps.length < 2 ? null : (
-        <section class="panel" aria-label="What is shown">
-          <AppPicker apps={apps} picked={appId} usual="keys" />
-        </section>
-      )}
-      <NewWebhookCard appId={appId} changed={webhooks.reload} />
-      <WebhookList webhooks={webhooks} app={app} />
-      <SingleAddressesCard appId={appId} app={app} />
-    </>
-  );
-}
-
-interface SingleProps {
-  readonly appId: string;
-  readonly app: string | undefined;
-  readonly id: string;
-}
-
-function Single({ appId, app, id }: SingleProps) {
-  return (
-    <>
-      <p class="back">
-        <PlaceLink page="webhooks" query={{ app }}>
-          All webhooks
-        </PlaceLink>
-      </p>
-      {id === DEFAULT ? (
-        <>
-          <Card id="webhook" title="Addresses of single generations">
-            <p class="empty">Each was named with its generation.</p>
-          </Card>
-          <DeliveriesCard appId={appId} webhookId={id} />
-        </>
-      ) : (
-        <KnownWebhook appId={appId} app={app} id={id} />
-      )}
-    </>
-  );
-}
-
-function KnownWebhook({ appId, app, id }: SingleProps) {
-  const webhook = useData<Webhook>(inApp(appId, `/webhooks/${encodeURIComponent(id)}`));
-  return (
-    <Loaded data={webhook} what="the webhook">
-      {(known) => (
-        <>
-          <WebhookSettingsCard appId={appId} app={app} webhook={known} changed={webhook.reload} />
-          <DeliveriesCard appId={appId} webhookId={known.webhook_id} />
-        </>
-      )}
-    </Loaded>
-  );
-}
-
-/** Makes a webhook, and shows its secret until the person has it. */
-function NewWebhookCard({ appId, changed }: { readonly appId: string; readonly changed: () => Promise<void> }) {
-  const [secret, setSecret, close] = useShownOnce<WebhookSecret>('new-webhook');
-  const create = async ({ url, events, description }: WebhookFields): Promise<void> => {
-    const asked = { url, events, ...(description === '' ? {} : { description }) };
-    setSecret(await change<Webhook & WebhookSecret>(inApp(appId, '/webhooks'), asked));
-    announce('The webhook was made. Copy its secret now.');
-    focusOn('new-webhook');
-    await changed();
+/** `new` in the address opens the form, `app` shows those of one App. */
+function WebhookListPage() {
+  const all = useData<AllWebhooks>('/webhooks', { everyMs: POLL_MS });
+  const [secret, setSecret, forget] = useShownOnce<CreatedSecret>('webhooks');
+  const { app, new: isNew } = place.value.query;
+  const show = (shown: CreatedSecret): void => {
+    setSecret(shown);
+    focusOn('secret');
+    void all.reload();
   };
+  const create = (): void => changeQuery({ new: '1' });
   return (
-    <Card
-      id="new-webhook"
-      title={secret === undefined ? 'New webhook' : 'Your new webhook'}
-      note={
-        secret === undefined
-          ? 'An address of yours that is told what happens to the generations of the App.'
-          : undefined
+    <Page
+      title="Webhooks"
+      actions={
+        <Button kind="primary" icon={Plus} onClick={create}>
+          Create webhook
+        </Button>
       }
     >
-      {secret === undefined ? (
-        <WebhookForm doIt="Make webhook" submit={create} />
-      ) : (
-        <ShownSecret secret={secret} onDone={close} />
-      )}
-    </Card>
-  );
-}
-
-/** The App's own secret, which signs what is sent to addresses of single generations. */
-function SingleAddressesCard({ appId, app }: { readonly appId: string; readonly app: string | undefined }) {
-  const [secret, setSecret, close] = useShownOnce<WebhookSecret>('single-addresses');
-  return (
-    <Card
-      id="single-addresses"
-      title="Addresses of single generations"
-      note="A program can name an address with one generation, in the header Darkroom-Webhook-Url. The App's own secret signs what is sent there."
-    >
-      {secret === undefined ? (
-        <div class="row wrap">
-          <ConfirmButton
-            label="Make a secret"
-            fullLabel="Make a secret for addresses of single generations"
-            isHarmless
-            question="Make a new secret of the App?"
-            consequence="If the App has one already, messages are signed with both for a day, and then with the new one alone."
-            doIt="Make it"
-            action={() => change<WebhookSecret>(inApp(appId, '/webhooks/default/secret'))}
-            done={async (made) => {
-              setSecret(made);
-              announce('The secret was made. Copy it now.');
-              focusOn('single-addresses');
-            }}
-          />
-          <PlaceLink page="webhooks" id="default" query={{ app }}>
-            What was sent there
-          </PlaceLink>
+      <div class="stack">
+        <div class="page-head">
+          <p>A webhook is an address of yours that receives a signed message when a generation ends.</p>
         </div>
-      ) : (
-        <ShownSecret secret={secret} onDone={close} />
-      )}
-    </Card>
+        {secret === undefined ? null : <SecretCard secret={secret} onDone={forget} />}
+        <Webhooks all={all} app={app} show={show} create={create} />
+        <PerRequestCard all={all} app={app} show={show} />
+      </div>
+      <CreateWebhookDialog
+        isOpen={isNew !== undefined}
+        close={() => changeQuery({ new: undefined })}
+        appId={app}
+        created={show}
+      />
+    </Page>
   );
 }
 
-interface WebhookListProps {
-  readonly webhooks: Data<{ readonly webhooks: readonly Webhook[] }>;
-  /** The name of the App in the address. */
+interface ListProps {
+  readonly all: Data<AllWebhooks>;
+  /** The App whose webhooks are shown; all where absent. */
   readonly app: string | undefined;
+  readonly show: (secret: CreatedSecret) => void;
 }
 
-/** The webhooks of an App. */
-export function WebhookList({ webhooks, app }: WebhookListProps) {
+function Webhooks({ all, app, show, create }: ListProps & { readonly create: () => void }) {
+  const acts = useWebhookActs({ changed: all.reload, rotated: show, deleted: () => focusAfter(all.reload) });
   return (
-    <Card id="webhooks" title="Webhooks">
-      <Loaded data={webhooks} what="webhooks">
-        {({ webhooks: shown }) => (
-          <Rows items={shown} empty="The App has none yet.">
-            {(webhook) => <WebhookRow key={webhook.webhook_id} webhook={webhook} app={app} />}
-          </Rows>
-        )}
+    <Card id="webhooks" title="Webhooks" isFlush actions={<AppFilter all={all.value} app={app} />}>
+      <Fault text={acts.doing.fault} />
+      <Loaded data={all} what="webhooks" skeleton={<Skeleton />}>
+        {({ webhooks, per_request: perRequest }) => {
+          const isShown = (one: { readonly app: App }): boolean => app === undefined || one.app.id === app;
+          const shown = webhooks.filter(isShown);
+          const single = perRequest.filter(isShown);
+          return shown.length + single.length === 0 ? (
+            <Nothing hidden={webhooks.length + perRequest.length} create={create} />
+          ) : (
+            <WebhookTable webhooks={shown} perRequest={single} acts={acts} show={show} changed={all.reload} />
+          );
+        }}
       </Loaded>
+      {acts.dialogs}
     </Card>
   );
 }
 
-function WebhookRow({ webhook, app }: { readonly webhook: Webhook; readonly app: string | undefined }) {
-  const { webhook_id: id, url, status, failing_since: failing } = webhook;
-  const isDisabled = status === 'disabled';
+function focusAfter(reload: () => Promise<void>): void {
+  void reload().then(() => focusOn('webhooks'));
+}
+
+/** An account with one App has nothing to choose. */
+function AppFilter({ all, app }: { readonly all: AllWebhooks | undefined; readonly app: string | undefined }) {
+  const usable = useApps().value?.apps ?? [];
+  const nameOf = useAppNames();
+  const others = [...(all?.webhooks ?? []), ...(all?.per_request ?? [])].map((one) => one.app);
+  const names = new Map([...usable, ...others].map((one) => [one.id, nameOf(one)]));
+  if (names.size < 2 && app === undefined) return null;
   return (
-    <Row
-      title={
-        <PlaceLink page="webhooks" id={id} query={{ app }}>
-          {url}
-        </PlaceLink>
-      }
-      badge={isDisabled ? 'disabled' : failing && 'failing'}
-      isWarning={!isDisabled}
-      isOver={isDisabled}
-      note={disabledText(webhook)}
-      facts={[
-        ['Description', webhook.description],
-        ['Told when', eventsText(webhook.events)],
-        ['Made', dateText(webhook.created_at)],
-        ['Failing since', failing && timeText(failing)],
-      ]}
+    <SelectFilter
+      label="App"
+      none="All Apps"
+      value={app}
+      among={[...names.keys()]}
+      text={(id) => names.get(id) ?? id}
+      changed={(id) => changeQuery({ app: id })}
     />
   );
 }
 
-/** Names the App's own secret, in place of a webhook. */
-const DEFAULT = 'default';
-
-export function WebhooksPage() {
+function Nothing({ hidden, create }: { readonly hidden: number; readonly create: () => void }) {
+  if (hidden > 0)
+    return (
+      <Empty
+        icon={WebhookIcon}
+        title="No webhooks in this App"
+        text={hidden === 1 ? 'Another App has one.' : `Other Apps have ${numberText(hidden)}.`}
+      >
+        <Button onClick={() => changeQuery({ app: undefined })}>Show all Apps</Button>
+      </Empty>
+    );
   return (
-    <Page title={titleOf(place.value)}>
-      <div class="stack">
-        <WebhooksSection />
-      </div>
-    </Page>
+    <Empty
+      icon={WebhookIcon}
+      title="No webhooks yet"
+      text="Without a webhook a program asks for the status of each generation until it ends."
+    >
+      <Button kind="primary" icon={Plus} onClick={create}>
+        Create webhook
+      </Button>
+    </Empty>
+  );
+}
+
+interface WebhookTableProps {
+  readonly webhooks: readonly AccountWebhook[];
+  readonly perRequest: readonly PerRequestWebhooks[];
+  readonly acts: ReturnType<typeof useWebhookActs>;
+  readonly show: (secret: CreatedSecret) => void;
+  readonly changed: () => Promise<void>;
+}
+
+function WebhookTable({ webhooks, perRequest, acts, show, changed }: WebhookTableProps) {
+  const [rotated, setRotated] = useState<App>();
+  return (
+    <div class="stacking">
+      <table class="table" aria-labelledby="webhooks">
+        <thead>
+          <tr>
+            {['Address', 'App', 'Events', 'Health', 'Last success'].map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+            <th scope="col" class="number">
+              Waiting
+            </th>
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {webhooks.map((webhook) => (
+            <WebhookRow key={webhook.webhook_id} webhook={webhook} acts={acts} />
+          ))}
+          {perRequest.map((one) => (
+            <PerRequestRow key={one.app.id} of={one} rotate={() => setRotated(one.app)} />
+          ))}
+        </tbody>
+      </table>
+      <RotateDefaultDialog
+        isOpen={rotated !== undefined}
+        close={() => setRotated(undefined)}
+        app={rotated ?? NO_APP}
+        rotated={async (secret) => {
+          show(secret);
+          await changed();
+        }}
+      />
+    </div>
+  );
+}
+
+const NO_APP: App = { id: '', name: '' };
+
+function WebhookRow({ webhook, acts }: { readonly webhook: AccountWebhook; readonly acts: WebhookTableProps['acts'] }) {
+  const nameOf = useAppNames();
+  const { webhook_id: id, url, description, app, events, health } = webhook;
+  return (
+    <tr>
+      <th scope="row">
+        <PlaceLink page="webhooks" id={id} class="named">
+          {shortUrl(url)}
+        </PlaceLink>
+        {description === undefined || description === '' ? null : <small>{description}</small>}
+      </th>
+      <td data-name="App">{nameOf(app)}</td>
+      <td data-name="Events">
+        <EventTags events={events} />
+      </td>
+      <td data-name="Health" class="health">
+        <div>
+          <Badge look={HEALTH_LOOKS[health.state]}>{HEALTH_TEXTS[health.state]}</Badge>
+          {health.state === 'healthy' ? null : <small>{health.reason}</small>}
+        </div>
+      </td>
+      <td data-name="Last success">
+        <LastTime at={health.last_success_at} />
+      </td>
+      <td data-name="Waiting" class="number">
+        {numberText(health.waiting)}
+      </td>
+      <td class="row-menu">
+        <MenuButton
+          label={`Actions for ${shortUrl(url)}`}
+          class="button quiet small square"
+          button={<Icon of={Ellipsis} size={14} />}
+          items={acts.itemsOf(webhook)}
+        />
+      </td>
+    </tr>
+  );
+}
+
+function PerRequestRow({ of, rotate }: { readonly of: PerRequestWebhooks; readonly rotate: () => void }) {
+  const nameOf = useAppNames();
+  const { app, last_success_at: succeeded, last_failure_at: failed, waiting } = of;
+  return (
+    <tr>
+      <th scope="row">
+        <PlaceLink page="webhooks" id={PER_REQUEST} query={{ app: app.id }} class="named">
+          Per-request webhooks
+        </PlaceLink>
+        <small>Addresses of single generations</small>
+      </th>
+      <td data-name="App">{nameOf(app)}</td>
+      <td data-name="Events">
+        <span class="faint">The end</span>
+      </td>
+      <td data-name="Health">
+        {succeeded === null && failed === null ? <Badge>Unused</Badge> : <span class="faint">Each for itself</span>}
+      </td>
+      <td data-name="Last success">
+        <LastTime at={succeeded} />
+      </td>
+      <td data-name="Waiting" class="number">
+        {numberText(waiting)}
+      </td>
+      <td class="row-menu">
+        <MenuButton
+          label={`Actions for per-request webhooks of ${nameOf(app)}`}
+          class="button quiet small square"
+          button={<Icon of={Ellipsis} size={14} />}
+          items={[{ text: 'Rotate secret…', icon: RefreshCw, act: rotate }]}
+        />
+      </td>
+    </tr>
+  );
+}
+
+function LastTime({ at }: { readonly at: string | null }) {
+  return at === null ? <span class="faint">Never</span> : <Time at={at} />;
+}
+
+/** How a request names its own address, and the secret that an App needs for that. */
+function PerRequestCard({ all, app, show }: ListProps) {
+  const [isAsking, setAsking] = useState(false);
+  const apps = useApps().value?.apps ?? [];
+  const has = new Set((all.value?.per_request ?? []).map((one) => one.app.id));
+  const without = apps.find(({ id, kind }) => !has.has(id) && (app === undefined ? kind === 'keys' : id === app));
+  if (all.value === undefined || without === undefined) return null;
+  return (
+    <Card
+      id="per-request"
+      title="Per-request webhooks"
+      actions={
+        <Button isSmall onClick={() => setAsking(true)}>
+          Create secret…
+        </Button>
+      }
+    >
+      <p class="small muted">
+        A request can name an address for its own generation in the header <code>Darkroom-Webhook-Url</code>. The App “
+        {without.name}” needs a secret for that, which signs these messages.
+      </p>
+      <RotateDefaultDialog
+        isNew
+        isOpen={isAsking}
+        close={() => setAsking(false)}
+        app={without}
+        rotated={(secret) => {
+          announce('The secret is created. Copy it now.');
+          show(secret);
+        }}
+      />
+    </Card>
+  );
+}
+
+/** As high as a few rows. */
+function Skeleton() {
+  return (
+    <div class="body stack" aria-hidden="true">
+      {[0, 1, 2].map((row) => (
+        <div key={row} class="skeleton row-line" />
+      ))}
+    </div>
   );
 }
