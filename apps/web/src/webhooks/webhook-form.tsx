@@ -234,8 +234,8 @@ export function SecretCard({
         {until === undefined ? '.' : `, and with the previous one until ${timeText(until)}.`}
       </ShownOnce>
       <p class="small muted">
-        A receiver verifies each message before it trusts it, with a <a href="/docs">client library</a> or any library
-        for Standard Webhooks:
+        A receiver verifies each message before it trusts it, with a client library or any library for Standard
+        Webhooks. <a href="/docs/guides/webhooks">Guide to webhooks</a>
       </p>
       <Copyable text={SAMPLE} what="the sample" />
     </Card>
