@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { LucideIcon } from 'lucide-preact';
 import { Icon } from './icon.js';
 
@@ -17,7 +17,8 @@ interface DialogProps {
 /** A modal dialog of the browser, which keeps the focus inside and returns it. A click beside it closes it. */
 export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog', children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the page moves the focus itself, since the dialog returns it as it closes.
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);
