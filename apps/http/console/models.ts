@@ -11,21 +11,21 @@ export const MODEL_OPERATIONS: readonly ConsoleOperation<Models & Work & Machine
   /**
    * Each model of the API, with what the objects of the contract have no fields for. `usual_ms` is the median time to a
    * result in the last 24 hours, of all accounts; null after fewer than three results. `sample` is the first output of the
-   * account's newest generation of the model, of those among its newest generations; null if there is none.
+   * account's newest generation of the model, of those among its newest generations; null if there is none. Its addresses are
+   * paths, because the page may be open under another name of this computer.
    */
-  get('/models', async ({ context, publicUrl }, { signedIn: { person } }) => {
+  get('/models', async ({ context }, { signedIn: { person } }) => {
     const [usual, samples] = await Promise.all([
       context.outcomeCounts.usualTimes(),
       newestSamples(context, person.accountId),
     ]);
-    const baseUrl = publicUrl();
     return {
       models: context.catalog.models().map((model) => ({
         ...renderModel(model),
         examples: (model.examples ?? []).map(renderExample),
         is_test: model.isTest === true,
         usual_ms: usual.get(model.modelKey) ?? null,
-        sample: renderSample(context, samples.get(model.modelKey), baseUrl),
+        sample: renderSample(context, samples.get(model.modelKey)),
       })),
     };
   }),
@@ -56,9 +56,9 @@ async function newestSamples(
   return samples;
 }
 
-function renderSample(context: Machine, generation: Generation | undefined, baseUrl: string): JsonObject | null {
+function renderSample(context: Machine, generation: Generation | undefined): JsonObject | null {
   if (generation === undefined) return null;
-  const [thumbnails] = thumbnailsOf(context, generation, baseUrl);
+  const [thumbnails] = thumbnailsOf(context, generation);
   const output = generation.outputs.find(({ mediaId }) => mediaId === thumbnails?.mediaId);
   if (thumbnails === undefined || output === undefined) return null;
   return {

@@ -46,7 +46,9 @@ describe('models of the account page', () => {
     const { thumbnails = {} } = (picture?.['sample'] ?? {}) as { readonly thumbnails?: Record<string, string> };
     expect(Object.keys(thumbnails)).to.deep.equal(['320', '640', '1280']);
     for (const [side, address] of Object.entries(thumbnails))
-      expect(address).to.include(`${service.origin}/thumbnails/${uuidAt(21)}/${uuidAt(4)}/${side}?`);
+      expect(address)
+        .to.match(/^\/thumbnails\//)
+        .and.to.include(`/thumbnails/${uuidAt(21)}/${uuidAt(4)}/${side}?`);
     expect([held?.['usual_ms'], held?.['sample']]).to.deep.equal([null, null]);
   });
 

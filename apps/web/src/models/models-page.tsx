@@ -77,7 +77,7 @@ export function ModelCards({ models }: { readonly models: readonly ConsoleModel[
               <span class="tiny faint row">
                 <Icon of={model.modality === 'video' ? Video : ImageIcon} size={12} />
                 {model.modality === 'video' ? 'Video' : 'Image'}
-                {typeof model.usual_ms === 'number' ? (
+                {model.usual_ms !== null ? (
                   <>
                     <Icon of={Clock} size={12} />
                     {`usually ${spanText(model.usual_ms)}`}
@@ -96,10 +96,10 @@ export function ModelCards({ models }: { readonly models: readonly ConsoleModel[
 function Sample({ model: { sample, modality } }: { readonly model: ConsoleModel }) {
   return (
     <span class="model-sample">
-      {sample === undefined || sample === null ? (
+      {sample === null ? (
         <Icon of={modality === 'video' ? Video : ImageIcon} size={24} />
       ) : (
-        <img src={sample.medium} alt="" loading="lazy" decoding="async" />
+        <img src={sample.thumbnails['640']} alt="" loading="lazy" decoding="async" />
       )}
     </span>
   );
@@ -157,7 +157,7 @@ function SingleModel({ model, url }: { readonly model: ConsoleModel; readonly ur
               facts={[
                 ['Key', <code key="key">{key}</code>],
                 ['Price', priceText(model, currency.value)],
-                ['Usual time', typeof model.usual_ms === 'number' ? spanText(model.usual_ms) : undefined],
+                ['Usual time', model.usual_ms === null ? undefined : spanText(model.usual_ms)],
                 ['Makes', model.modality === 'video' ? 'Videos' : 'Images'],
                 ['Most outputs', limits?.max_outputs],
                 ['Reference files', limits?.max_reference_uploads],

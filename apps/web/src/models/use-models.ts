@@ -1,6 +1,5 @@
 import type { Model } from '../api-types.js';
 import type { JsonObject } from '../api-types.js';
-import type { Thumbnails } from '../server-types.js';
 import { numberText } from '../format.js';
 import { type Data, useData } from '../use-data.js';
 
@@ -14,9 +13,9 @@ export interface ConsoleModel extends Model {
   /** Whether it is for trying the service out. */
   readonly is_test: boolean;
   /** The median time to a result of recent generations, in milliseconds. */
-  readonly usual_ms?: number | null;
+  readonly usual_ms: number | null;
   /** A recent output of the account. */
-  readonly sample?: Thumbnails | null;
+  readonly sample: { readonly thumbnails: Readonly<Record<'320' | '640' | '1280', string>> } | null;
 }
 
 interface Answer {

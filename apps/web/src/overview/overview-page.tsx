@@ -20,9 +20,9 @@ import {
   type PageProps,
   PlaceLink,
 } from '../parts/parts.js';
-import { Plot, type Series } from '../parts/plot.js';
-import { inApp } from '../server.js';
+import { Legend, Plot } from '../parts/plot.js';
 import type { AccountGeneration, Connection, Key, Overview } from '../server-types.js';
+import { dayAgo, MEDIA, mediaByDay, readUsage, usagePath } from '../usage/usage-data.js';
 import { useData } from '../use-data.js';
 
 /** What an account needs to know first: its pictures, its credits, and what needs attention. */
@@ -142,13 +142,8 @@ function Recent({ generations }: { readonly generations: readonly AccountGenerat
   return <Gallery generations={generations} maxRows={2} isFirst label="Recent generations" />;
 }
 
-const DAY_MS = 86_400_000;
 const DAYS = 14;
 const WEEK = 7;
-
-function dayAgo(count: number): string {
-  return new Date(Date.now() - count * DAY_MS).toISOString().slice(0, 10);
-}
 
 interface SumsProps {
   readonly overview: Overview;
@@ -158,28 +153,26 @@ interface SumsProps {
 
 /** The figures of the last seven UTC days, and the credits by day. */
 function Sums({ overview, appId, generations }: SumsProps) {
-  const range = new URLSearchParams({ by: 'day', from: dayAgo(DAYS - 1), to: dayAgo(0), limit: '100' });
-  const { value } = useData<Usage>(inApp(appId, `/usage?${range.toString()}`), { everyMs: 30_000 });
-  const byDay = new Map((value?.usage ?? []).map((row) => [row.day, row]));
-  const rows = Array.from({ length: DAYS }, (_, index) => ({
-    day: dayAgo(DAYS - 1 - index),
-    row: byDay.get(dayAgo(DAYS - 1 - index)),
-  }));
-  const week = sumOf(rows.slice(-WEEK));
-  const before = sumOf(rows.slice(0, WEEK));
+  const range = { from: dayAgo(DAYS - 1), to: dayAgo(0) };
+  const path = usagePath(appId, 'day_modality', range);
+  const { value } = useData<Usage>(path, { load: readUsage, everyMs: 30_000 });
+  const rows = value?.usage ?? [];
+  const middle = dayAgo(WEEK - 1);
+  const week = sumOf(rows.filter(({ day = '' }) => day >= middle));
+  const before = sumOf(rows.filter(({ day = '' }) => day < middle));
   return (
     <>
       <Figures figures={figuresOf(overview, week, before, generations)} />
       <div class="columns wide-first">
-        <Card id="by-day" title={`Credits by day`} actions={<UsageLink />}>
+        <Card id="by-day" title="Credits by day" actions={<UsageLink />}>
           <Plot
             label="Charged credits by day"
-            series={CHARGED}
+            series={MEDIA}
             unit={overview.account.currency}
-            bars={rows.map(({ day, row }) => ({
+            bars={mediaByDay(rows, range).map(({ day, charged }) => ({
               name: day.slice(8),
               title: `${dayText(day)}, UTC`,
-              values: [row?.charged_credits ?? 0],
+              values: charged,
             }))}
           />
         </Card>
@@ -189,13 +182,14 @@ function Sums({ overview, appId, generations }: SumsProps) {
   );
 }
 
-const CHARGED: readonly Series[] = [{ name: 'Charged', look: 'series-1' }];
-
 function UsageLink() {
   return (
-    <PlaceLink page="usage" class="small muted">
-      Usage
-    </PlaceLink>
+    <>
+      <Legend series={MEDIA} />
+      <PlaceLink page="usage" class="small muted">
+        Usage
+      </PlaceLink>
+    </>
   );
 }
 
@@ -205,9 +199,8 @@ interface Week {
   readonly failed: number;
 }
 
-function sumOf(rows: readonly { readonly row: UsageRow | undefined }[]): Week {
-  const sum = (of: (row: UsageRow) => number): number =>
-    rows.reduce((all, { row }) => all + (row === undefined ? 0 : of(row)), 0);
+function sumOf(rows: readonly UsageRow[]): Week {
+  const sum = (of: (row: UsageRow) => number): number => rows.reduce((all, row) => all + of(row), 0);
   return {
     charged: sum((row) => row.charged_credits),
     count: sum((row) => row.generations),

@@ -2,7 +2,7 @@ import { ReceiptText } from 'lucide-preact';
 import type { Entry, Statement } from '../api-types.js';
 import { numberText } from '../format.js';
 import { MoreButton } from '../parts/buttons.js';
-import { Badge, Card, Empty, Loaded, type Look, PlaceLink, Time } from '../parts/parts.js';
+import { Badge, Card, Empty, Loaded, PlaceLink, Time } from '../parts/parts.js';
 import { inApp } from '../server.js';
 import { currency } from '../session.js';
 import { usePages } from '../use-data.js';
@@ -16,7 +16,6 @@ const KIND_TEXTS: Readonly<Record<Entry['kind'], string>> = {
   charge: 'Charged',
   release: 'Released',
 };
-const KIND_LOOKS: Readonly<Partial<Record<Entry['kind'], Look>>> = { grant: 'ok', charge: 'active' };
 
 /** Every movement of credits, newest first, with the generation that it belongs to. */
 export function Ledger({ appId }: { readonly appId: string }) {
@@ -98,7 +97,7 @@ function EntryLine({ entry }: { readonly entry: Entry }) {
         <Time at={entry.created_at} />
       </td>
       <td>
-        <Badge look={KIND_LOOKS[entry.kind] ?? 'plain'}>{KIND_TEXTS[entry.kind]}</Badge>
+        <Badge look="plain">{KIND_TEXTS[entry.kind]}</Badge>
       </td>
       <td>
         {id === undefined ? (

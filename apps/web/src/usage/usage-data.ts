@@ -1,4 +1,5 @@
 import type { Usage, UsageRow } from '../api-types.js';
+import type { Series } from '../parts/plot.js';
 import { inApp, read } from '../server.js';
 
 /** What the sums of usage are grouped by. */
@@ -47,6 +48,12 @@ export async function readUsage(path: string, signal?: AbortSignal): Promise<Usa
   }
   return all as Usage;
 }
+
+/** The series of `mediaByDay`. */
+export const MEDIA: readonly Series[] = [
+  { name: 'Images', look: 'series-1' },
+  { name: 'Videos', look: 'series-2' },
+];
 
 /** The charged credits and the generations of one day, for images and for videos. */
 export interface DayOfMedia {

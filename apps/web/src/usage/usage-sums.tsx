@@ -4,10 +4,10 @@ import type { Usage, UsageRow, UsageSums as Sums } from '../api-types.js';
 import { dayText, numberText } from '../format.js';
 import { Segments } from '../parts/fields.js';
 import { Card, Empty, Loaded } from '../parts/parts.js';
-import { type Bar, Legend, Plot, type Series } from '../parts/plot.js';
+import { type Bar, Legend, Plot } from '../parts/plot.js';
 import { currency } from '../session.js';
 import { useData } from '../use-data.js';
-import { type By, mediaByDay, type Range, readUsage, usagePath } from './usage-data.js';
+import { type By, MEDIA, mediaByDay, type Range, readUsage, usagePath } from './usage-data.js';
 
 interface UsageSumsProps {
   readonly appId: string;
@@ -72,10 +72,6 @@ export function UsageSums({ appId, by, range }: UsageSumsProps) {
 
 const BY_NAMES: Readonly<Record<By, string>> = { day: 'day', model: 'model', key: 'key', modality: 'media type' };
 const BY_TITLES: Readonly<Record<By, string>> = { day: 'Day', model: 'Model', key: 'Key', modality: 'Media type' };
-const MEDIA: readonly Series[] = [
-  { name: 'Images', look: 'series-1' },
-  { name: 'Videos', look: 'series-2' },
-];
 /** More bars than this would be too narrow to name; days are always all shown. */
 const MAX_BARS = 12;
 
