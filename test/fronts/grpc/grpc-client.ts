@@ -149,6 +149,8 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
       return call(method.cancelGeneration, { generationId: id }, 'generation');
     case 'deleteGeneration':
       return call(method.deleteGeneration, { generationId: id }, () => ({ generation_id: id.toLowerCase() }));
+    case 'getThumbnails':
+      return call(method.getThumbnails, { generationId: id });
     case 'prepareUpload':
       return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed });
     case 'getUpload':

@@ -25,6 +25,7 @@ const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallSt
   { scope: 'generations:read', request: { operation: 'watchGeneration', id: '@own-generation' } },
   { scope: 'generations:read', request: { operation: 'watchEvents', id: '@own-generation', lastEventId: LONG_AGO } },
   { scope: 'generations:write', request: { operation: 'deleteGeneration', id: '@ended-generation' } },
+  { scope: 'generations:read', request: { operation: 'getThumbnails', id: '@ended-generation' } },
   { scope: 'generations:write', request: { operation: 'cancelGeneration', id: '@own-generation' } },
   { scope: 'uploads:write', request: { operation: 'prepareUpload', body: PNG_UPLOAD } },
   { scope: 'uploads:write', request: { operation: 'getUpload', id: '@ready-upload' } },

@@ -52,7 +52,7 @@ export const GENERATION_VECTORS: readonly Vector[] = [
     refused('deleteGeneration', 'TASK_NOT_FOUND', { as: 'stranger', id: '@g' }),
     refused('deleteGeneration', 'TASK_NOT_FOUND', { as: 'other-app', id: '@g' }),
     ok('deleteGeneration', { id: '@G', data: { generation_id: '@g' } }),
-    ...(['getGeneration', 'watchGeneration', 'deleteGeneration'] as const).map((operation) =>
+    ...(['getGeneration', 'getThumbnails', 'watchGeneration', 'deleteGeneration'] as const).map((operation) =>
       refused(operation, 'GENERATION_JOB_NOT_FOUND', { id: '@g' }),
     ),
     refused('cancelGeneration', 'TASK_NOT_FOUND', { id: '@g' }),
@@ -77,6 +77,7 @@ export const GENERATION_VECTORS: readonly Vector[] = [
     id: '@own-generation',
     says: 'The generation is queued; only one that has ended can be deleted.',
   }),
+  ...UNKNOWN_IDS.map((id) => once(`getThumbnails: ${id}`, 'getThumbnails', 'TASK_NOT_FOUND', { id })),
   ...UNKNOWN_IDS.map((id) => once(`deleteGeneration: ${id}`, 'deleteGeneration', 'TASK_NOT_FOUND', { id })),
   once('the balance of an account', 'getCredits', 'OK', {
     data: {
@@ -144,6 +145,9 @@ export const GENERATION_VECTORS: readonly Vector[] = [
         ],
       },
     }),
+    ok('getThumbnails', { id: '@G', data: { outputs: [{}, {}] } }),
+    refused('getThumbnails', 'TASK_NOT_FOUND', { as: 'stranger', id: '@g' }),
+    refused('getThumbnails', 'TASK_NOT_FOUND', { as: 'other-app', id: '@g' }),
     ok('cancelGeneration', { id: '@g', data: { status: 'succeeded', charged_credits: 20 } }),
     ok('getCredits', { data: { balance_credits: 980 } }),
   ]),

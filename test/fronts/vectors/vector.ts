@@ -20,6 +20,7 @@ export type OperationName =
   | 'listGenerations'
   | 'cancelGeneration'
   | 'deleteGeneration'
+  | 'getThumbnails'
   | 'prepareUpload'
   | 'getUpload'
   | 'deleteUpload'

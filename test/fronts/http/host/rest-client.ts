@@ -112,6 +112,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   watchGeneration: ['GET', (id) => `/generations/${id}/events`],
   watchEvents: ['GET', () => '/events'],
   deleteGeneration: ['DELETE', (id) => `/generations/${id}`],
+  getThumbnails: ['GET', (id) => `/generations/${id}/thumbnails`],
   cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
   prepareUpload: ['POST', () => '/uploads'],
   deleteUpload: ['DELETE', (id) => `/uploads/${id}`],
