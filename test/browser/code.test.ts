@@ -58,20 +58,25 @@ describe('the code of the playground', () => {
   /** Fills the form in and answers its code in a language. */
   const codeIn = async (language: string, files: readonly string[] = [], fill = fillPicture): Promise<string> => {
     await harness().openSignedIn(visitor, '/console/playground');
-    await page.getByLabel('Prompt', { exact: true }).fill(PROMPT);
+    await page.getByLabel(/^Prompt/).fill(PROMPT);
     await fill();
     await addFiles(files);
-    await page.getByRole('button', { name: language, exact: true }).click();
-    return page.locator('.copyable code').last().innerText();
+    await page.getByRole('tab', { name: 'Code' }).click();
+    await page.getByRole('radio', { name: language, exact: true }).check();
+    return page.locator('.code code').last().innerText();
+  };
+  const pick = async (name: string): Promise<void> => {
+    await page.getByRole('button', { name: /^Model: / }).click();
+    await page.getByRole('menuitemradio', { name }).click();
   };
   const fillPicture = async (): Promise<void> => {
-    await page.getByLabel('size').selectOption({ label: '96x64' });
-    await page.getByLabel('n (optional)').fill('2');
-    await page.getByLabel('tuning').fill('{"strength": 0.5}');
+    await page.getByRole('radio', { name: '96 × 64' }).check();
+    await page.getByRole('spinbutton', { name: 'Images' }).fill('2');
+    await page.getByLabel('Tuning').fill('{"strength": 0.5}');
   };
   const fillClip = async (): Promise<void> => {
-    await page.getByLabel('Model').selectOption('clip');
-    await page.getByLabel('duration_seconds').fill('2');
+    await pick('Clip');
+    await page.getByRole('spinbutton', { name: 'Duration seconds' }).fill('2');
   };
   const addFiles = async (files: readonly string[]): Promise<void> => {
     const buffer = Buffer.from(await referenceFile('png'));
@@ -152,8 +157,8 @@ describe('the code of the playground', () => {
       const interpreter = await orSkipClient(this, () => client.interpreter());
       for (const files of [[], ['a cat.png']]) {
         const fill = async (): Promise<void> => {
-          await page.getByLabel('Model').selectOption('vary');
-          await page.getByLabel('Prompt', { exact: true }).fill('');
+          await pick('vary');
+          await page.getByLabel(/^Prompt/).fill('');
           await fillPicture();
         };
         await writeFile(join(folder, 'code.py'), await codeIn('OpenAI', files, fill));
@@ -176,10 +181,10 @@ describe('the code of the playground', () => {
 
   it('explains why the API of OpenAI cannot send a request', async () => {
     await codeIn('OpenAI', ['a cat.png'], fillClip);
-    const code = page.getByRole('region', { name: 'The same request in code' });
-    await page.getByLabel('What a cat.png is').selectOption('end_frame');
+    const code = page.getByRole('tabpanel', { name: 'Code' });
+    await page.getByLabel('Role of a cat.png').selectOption('end_frame');
     await code.getByText('takes each file of this model as a start frame: make it one').waitFor();
-    expect(await code.locator('.copyable').count(), 'blocks of code').to.equal(0);
+    expect(await code.locator('.code').count(), 'blocks of code').to.equal(0);
     await addFiles(['b.png']);
     await code.getByText('takes one file for a video: remove the others').waitFor();
   });
@@ -191,7 +196,8 @@ describe('the code of the playground without the API of OpenAI', () => {
 
   it('is not for its clients', async () => {
     await harness().openSignedIn(visitor, '/console/playground');
-    const languages = visitor.page.getByRole('group', { name: 'Language' }).getByRole('button');
+    await visitor.page.getByRole('tab', { name: 'Code' }).click();
+    const languages = visitor.page.getByRole('radiogroup', { name: 'Language' }).locator('label');
     await languages.first().waitFor();
     expect(await languages.allInnerTexts()).to.deep.equal(['curl', 'TypeScript', 'Python']);
   });

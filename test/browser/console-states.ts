@@ -94,13 +94,23 @@ const webhookDialog = (name: string, open: (visitor: Visitor) => Promise<void>):
   },
 });
 
+/** Creates with a model and a seed in the playground. */
+const createIn = async (visitor: Visitor, pages: PageHarness, model: string): Promise<void> => {
+  const { page } = visitor;
+  await pages.openSignedIn(visitor, `/console/playground?model=${model}`);
+  await page.getByRole('radio', { name: '96 × 64' }).check();
+  await page.getByRole('spinbutton', { name: 'Seed' }).fill('7');
+  await page.getByLabel('Prompt', { exact: true }).fill('a cat');
+  await page.getByRole('button', { name: 'Create image', exact: true }).click();
+};
+
 /** The sections of an account's page, in each of their states. */
 export const CONSOLE_STATES: readonly Shown[] = [
   as('a new account', 'API keys', '/console/keys', 'No API keys yet'),
   as('a new account', 'connections', '/console/connections', 'No connections yet'),
-  section('Playground', '/console/playground', 'at most'),
+  section('Playground', '/console/playground', 'Results appear here'),
   {
-    name: 'the playground with faults, a file and code',
+    name: 'the playground with errors, a file and code',
     open: async (visitor, pages) => {
       const { page } = visitor;
       await pages.openSignedIn(visitor, '/console/playground');
@@ -111,59 +121,80 @@ export const CONSOLE_STATES: readonly Shown[] = [
           mimeType: 'image/png',
           buffer,
         },
-        { name: 'page.html', mimeType: 'text/html', buffer: Buffer.from('<p>') },
+        { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('<p>') },
       ]);
-      await page.getByRole('button', { name: 'Try again' }).waitFor();
+      await page.getByRole('button', { name: 'Upload broken.png again' }).waitFor();
       await page.getByText('Ready').waitFor();
-      await page.getByLabel('tuning').fill('{');
-      await page.getByRole('button', { name: 'Python' }).click();
-      await page.getByRole('button', { name: 'Create', exact: true }).click();
-      await page.getByText('A reference file was not uploaded').waitFor();
+      await page.getByLabel('Tuning').fill('{');
+      await page.getByRole('tab', { name: 'Code' }).click();
+      await page.getByRole('radio', { name: 'Python' }).check();
+      await page.getByRole('button', { name: 'Create image', exact: true }).click();
+      await page.getByText('Write a prompt first.').waitFor();
     },
   },
   ...['OpenAI', 'OpenAI, which takes one file only'].map((name): Shown => ({
     name: `the playground with a video for ${name}`,
     open: async (visitor, pages) => {
       const { page } = visitor;
-      await pages.openSignedIn(visitor, '/console/playground');
-      await page.getByLabel('Model').selectOption('clip');
+      await pages.openSignedIn(visitor, '/console/playground?model=clip');
       await page.getByLabel('Prompt', { exact: true }).fill('waves');
-      await page.getByLabel('duration_seconds').fill('2');
+      await page.getByRole('spinbutton', { name: 'Duration seconds' }).fill('2');
       const file = { name: 'a.png', mimeType: 'image/png', buffer: Buffer.from(await referenceFile('png')) };
       await page.locator('input[type=file]').setInputFiles(name === 'OpenAI' ? [file] : [file, file]);
       await page.getByText('Ready').last().waitFor();
-      await page.getByRole('button', { name: 'OpenAI', exact: true }).click();
+      await page.getByRole('tab', { name: 'Code' }).click();
+      await page.getByRole('radio', { name: 'OpenAI', exact: true }).check();
       await page.getByText(name === 'OpenAI' ? 'input_reference=' : 'takes one file for a video').waitFor();
     },
   })),
   {
-    name: 'the playground with what came of it',
+    name: 'the playground with the models and a negative prompt',
     open: async (visitor, pages) => {
       const { page } = visitor;
       await pages.openSignedIn(visitor, '/console/playground');
-      await page.getByLabel('size').selectOption({ label: '96x64' });
-      await page.getByLabel('Prompt', { exact: true }).fill('a cat');
-      await page.getByRole('button', { name: 'Create', exact: true }).click();
-      await page.getByRole('heading', { name: 'Succeeded' }).waitFor();
+      await page.getByRole('button', { name: 'Negative prompt' }).click();
+      await page.getByRole('button', { name: /^Model: / }).click();
+      await page.getByRole('menuitemradio', { name: 'Clip' }).waitFor();
+    },
+  },
+  {
+    name: 'the playground with a result and its repetition',
+    open: async (visitor, pages) => {
+      const { page } = visitor;
+      await createIn(visitor, pages, 'picture');
+      await page.locator('.out-bar').getByText('Succeeded').waitFor();
+      await page.getByRole('button', { name: 'Create image', exact: true }).click();
+      await page.getByText('give the same result').waitFor();
+    },
+  },
+  {
+    name: 'the playground with a result as JSON',
+    open: async (visitor, pages) => {
+      await createIn(visitor, pages, 'picture');
+      await visitor.page.locator('.out-bar').getByText('Succeeded').waitFor();
+      await visitor.page.getByRole('tab', { name: 'JSON' }).click();
+      await visitor.page.getByRole('heading', { name: 'Response' }).waitFor();
+    },
+  },
+  {
+    name: 'the playground with a failure',
+    open: async (visitor, pages) => {
+      await createIn(visitor, pages, 'picture-refused');
+      await visitor.page.getByRole('button', { name: 'Create again' }).waitFor();
     },
   },
   {
     name: 'the playground with a generation under way',
     open: async (visitor, pages) => {
-      const { page } = visitor;
-      await pages.openSignedIn(visitor, '/console/playground');
-      await page.getByLabel('Model').selectOption('picture-held');
-      await page.getByLabel('size').selectOption({ label: '96x64' });
-      await page.getByLabel('Prompt', { exact: true }).fill('a cat');
-      await page.getByRole('button', { name: 'Create', exact: true }).click();
-      await page.getByText('Running…').waitFor();
+      await createIn(visitor, pages, 'picture-held');
+      await visitor.page.locator('.out-bar').getByText('Running').waitFor();
     },
   },
   {
     name: 'the playground with what cannot be paid',
     open: async (visitor, pages) => {
-      await as('a new account', '', '/console/playground', 'once the fields are valid').open(visitor, pages);
-      await visitor.page.getByLabel('size').selectOption({ label: '96x64' });
+      await as('a new account', '', '/console/playground', 'Results appear here').open(visitor, pages);
+      await visitor.page.getByRole('radio', { name: '96 × 64' }).check();
       await visitor.page.getByText('This would reserve 10 credits').waitFor();
     },
   },

@@ -5,7 +5,7 @@
  * Method: the built page of a whole service in this process, in Chromium, with a worker.
  */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { createAccount, resumeAccount, suspendAccount } from '../../core/access/manage.js';
 import { grantCredits } from '../../core/credits/operate.js';
 import type { Generation } from '../../core/generation/generation.js';
@@ -14,7 +14,7 @@ import type { Person } from '../../core/people/person.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import { orSkip } from '../servers/server-absent.js';
 import { ObjectsElsewhere } from './objects-elsewhere.js';
-import { focusOn, openPages, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
+import { openPages, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
 
 describe('the playground in a browser', () => {
   let visitor: Visitor;
@@ -38,152 +38,319 @@ describe('the playground in a browser', () => {
   const generations = async (): Promise<readonly Generation[]> =>
     (await context().generations.list({ of: 'account', accountId: person.accountId }, { limit: 100 })).items;
   const prompt = () => page.getByLabel('Prompt', { exact: true });
-  const create = () => page.getByRole('button', { name: 'Create', exact: true });
-  const size = (value: string) => page.getByLabel('size').selectOption({ label: value });
-  const heading = (name: string) => page.getByRole('heading', { name, exact: true });
-  const estimate = (text: string) => page.locator('.estimate').filter({ hasText: text }).waitFor();
-  const drop = async (name: string, mediaType: string): Promise<void> => {
+  const create = (what = 'image') => page.getByRole('button', { name: `Create ${what}`, exact: true });
+  const size = (name = '96 × 64') => page.getByRole('radio', { name }).check();
+  const pick = async (name: string): Promise<void> => {
+    await page.getByRole('button', { name: /^Model: / }).click();
+    await page.getByRole('menuitemradio', { name }).click();
+  };
+  /** The status beside the tabs. */
+  const status = (name: string) => page.locator('.out-bar .badge').filter({ hasText: name }).waitFor();
+  const cost = (text: string, available: number) =>
+    page
+      .locator('.cost')
+      .filter({ hasText: text })
+      .filter({ hasText: `of ${available}` })
+      .waitFor();
+  const number = (name: string) => page.getByRole('spinbutton', { name });
+  const fieldOf = (control: Locator) => page.locator('.field').filter({ has: control });
+  /** An expression for a file of a drag or of the clipboard. */
+  const transferOf = async (name: string, mediaType: string): Promise<string> => {
     const bytes = JSON.stringify([...(await referenceFile('png'))]);
     const about = `${JSON.stringify(name)}, { type: ${JSON.stringify(mediaType)} }`;
-    const dataTransfer = await page.evaluateHandle(`(() => {
+    return `(() => {
       const transfer = new DataTransfer();
       transfer.items.add(new File([new Uint8Array(${bytes})], ${about}));
       return transfer;
-    })()`);
+    })()`;
+  };
+  const drop = async (name: string, mediaType: string): Promise<void> => {
+    const dataTransfer = await page.evaluateHandle(await transferOf(name, mediaType));
     await page.dispatchEvent('.drop', 'drop', { dataTransfer });
   };
+  const paste = async (name: string, mediaType: string): Promise<void> => {
+    const event = `new ClipboardEvent('paste', { clipboardData: ${await transferOf(name, mediaType)}, bubbles: true })`;
+    await page.evaluate(`void document.querySelector('textarea').dispatchEvent(${event})`);
+  };
 
-  it('shows the cost, makes a picture, shows it, and makes it again', async () => {
+  it('shows the cost, creates an image, shows it, and creates it again', async () => {
     await open();
-    await page.getByLabel('Model').selectOption('picture');
-    await size('96x64');
-    await estimate('10 credits at most, of 25 available');
+    await size();
+    await cost('10 credits', 25);
     await prompt().fill('a cat');
     await create().click();
-    await heading('Succeeded').waitFor();
-    await focusOn(page, 'Succeeded');
-    await pictureOf(page, '.outputs img', 96);
-    await estimate('of 15 available');
-    await page.getByRole('button', { name: 'Again with the same input' }).click();
-    await estimate('of 5 available');
+    await status('Succeeded');
+    await untilInPage(page, "document.querySelector('.out-grid img')?.naturalWidth > 0");
+    await page.getByAltText('Image: a cat').click();
+    await pictureOf(page, '.lightbox img', 96);
+    await page.keyboard.press('Escape');
+    await cost('10 credits', 15);
+    await create().click();
+    await cost('10 credits', 5);
+    await page.locator('.history li').nth(1).waitFor();
     const made = await generations();
     expect(made.map((one) => [one.prompt, one.parameters])).to.deep.equal([
       ['a cat', { size: '96x64', n: 1 }],
       ['a cat', { size: '96x64', n: 1 }],
     ]);
-    await page.getByRole('link', { name: 'Details' }).click();
-    await page.getByText('a cat').waitFor();
-    await page.getByRole('link', { name: 'Open it in the playground' }).click();
-    await heading('Playground').waitFor();
-    await untilInPage(page, "document.querySelector('#prompt')?.value === 'a cat'");
+    await status('Succeeded');
+    await page.getByRole('link', { name: 'Open', exact: true }).click();
+    await page.waitForURL(/\/console\/generations\/[-0-9a-f]{36}$/);
+  });
+
+  it('shows the form and the result of the generation that the address names', async () => {
+    await open();
+    await size('512 × 512');
+    await prompt().fill('a first cat');
+    await create().click();
+    await status('Succeeded');
+    const first = new URL(page.url());
+    expect(first.search).to.match(/^\?from=[-0-9a-f]{36}$/);
+    await prompt().fill('a second cat');
+    await size();
+    await create().click();
+    await page.waitForURL((url) => url.search !== first.search);
+    await status('Succeeded');
+    await page.goBack();
+    await untilInPage(page, "document.querySelector('textarea')?.value === 'a first cat'");
+    expect(await page.getByRole('radio', { name: '512 × 512' }).isChecked()).to.equal(true);
+    await page.getByAltText('Image: a first cat').waitFor();
+    await page.reload();
+    await page.getByAltText('Image: a first cat').waitFor();
+    expect(await prompt().inputValue()).to.equal('a first cat');
+  });
+
+  it('keeps the draft of the account until its person signs out', async () => {
+    await open();
+    await prompt().fill('a cat that is not finished');
+    await size();
+    await page.reload();
+    await untilInPage(page, "document.querySelector('textarea')?.value === 'a cat that is not finished'");
+    expect(await page.getByRole('radio', { name: '96 × 64' }).isChecked()).to.equal(true);
+    expect(page.url()).to.not.include('cat');
+    await page.getByRole('button', { name: /account menu/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByLabel('E-mail address').waitFor();
+    expect(await page.evaluate('JSON.stringify(Object.keys(localStorage))')).to.not.include('draft');
+    await open();
+    expect(await prompt().inputValue()).to.equal('');
+  });
+
+  it('does not replace what is written when another result is looked at', async () => {
+    await open();
+    await size();
+    await prompt().fill('a first cat');
+    await create().click();
+    await status('Succeeded');
+    const first = page.url();
+    await create().click();
+    await page.waitForURL((url) => url.href !== first);
+    await prompt().fill('something else');
+    await page.locator('.history-list a').nth(1).click();
+    await page.waitForURL(first);
+    expect(await prompt().inputValue()).to.equal('something else');
+    await page.getByRole('button', { name: 'Use these settings' }).click();
+    expect(await prompt().inputValue()).to.equal('a first cat');
   });
 
   it('is a form of the schema: each field says what it takes, and what is wrong with it', async () => {
     await open();
+    await create().click();
+    await fieldOf(prompt()).getByText('Write a prompt first.').waitFor();
+    await untilInPage(page, "document.activeElement?.tagName === 'TEXTAREA'");
     await prompt().fill('a cat');
+    await fieldOf(prompt()).locator('.error').waitFor({ state: 'detached' });
     await create().click();
-    const fieldOf = (label: string) => page.locator('.field').filter({ has: page.getByLabel(label) });
-    await fieldOf('size').locator('.field-fault').waitFor();
-    expect(await page.getByLabel('size').getAttribute('aria-invalid')).to.equal('true');
-    await size('96x64');
-    await page.getByLabel('n (optional)').fill('9');
-    await fieldOf('n (optional)').locator('.field-fault').waitFor();
-    await page.getByLabel('n (optional)').fill('');
-    await page.getByLabel('tuning').fill('{');
-    await fieldOf('tuning').getByText('tuning must be JSON.').waitFor();
-    await page.getByLabel('tuning').fill('{"strength": 7}');
-    await fieldOf('tuning').locator('.field-fault').filter({ hasText: 'strength' }).waitFor();
-    await page.getByLabel('tuning').fill('{"strength": 0.5}');
-    await page.getByLabel('style').fill('ink');
-    await page.getByLabel('Negative prompt').fill('dogs');
-    await estimate('10 credits');
+    const sizes = page.getByRole('radiogroup', { name: 'Size' });
+    await page.locator('.field').filter({ has: sizes }).locator('.error').waitFor();
+    expect(await sizes.getAttribute('aria-invalid')).to.equal('true');
+    await untilInPage(page, "document.activeElement?.closest('[role=radiogroup]') !== null");
+    await size();
+    await number('Images').fill('9');
+    await fieldOf(number('Images')).locator('.error').waitFor();
+    await number('Images').fill('');
+    await page.getByLabel('Tuning').fill('{');
+    await fieldOf(page.getByLabel('Tuning')).getByText('Tuning must be JSON.').waitFor();
+    await page.getByLabel('Tuning').fill('{"strength": 7}');
+    await fieldOf(page.getByLabel('Tuning')).locator('.error').filter({ hasText: 'strength' }).waitFor();
+    await page.getByLabel('Tuning').fill('{"strength": 0.5}');
+    await page.getByLabel('Style').fill('ink');
+    await page.getByRole('button', { name: 'Negative prompt' }).click();
+    await page.getByRole('textbox', { name: 'Negative prompt' }).fill('dogs');
+    await cost('10 credits', 25);
     await create().click();
-    await heading('Succeeded').waitFor();
+    await status('Succeeded');
     const [made] = await generations();
     expect(made?.parameters).to.deep.equal({ size: '96x64', n: 1, tuning: { strength: 0.5 }, style: 'ink' });
     expect(made?.negativePrompt).to.equal('dogs');
   });
 
-  it('says politely what cannot be paid, before and after', async () => {
+  it('says what cannot be paid, before and after, with a way out', async () => {
     await open();
-    await size('96x64');
-    await page.getByLabel('n (optional)').fill('4');
-    await estimate('This would reserve 40 credits; the account has 25 available.');
+    await size();
+    await number('Images').fill('4');
+    const refusal = page.getByRole('alert').filter({ hasText: 'This would reserve 40 credits' });
+    await refusal.filter({ hasText: 'the account has 25 available' }).waitFor();
     await prompt().fill('a cat');
-    await create().click();
-    await page.getByRole('alert').filter({ hasText: 'This would reserve 40 credits' }).waitFor();
+    await create('4 images').click();
+    await refusal.getByRole('link', { name: 'See usage' }).waitFor();
     expect(await generations()).to.deep.equal([]);
+    await page.getByRole('button', { name: 'Images: one less' }).click();
+    await page.getByRole('button', { name: 'Images: one less' }).click();
+    await refusal.waitFor({ state: 'detached' });
+    await cost('20 credits', 25);
   });
 
   it('creates once, though the answer is lost, again and again, and the button is pressed again', async () => {
     let lost = 0;
     await page.route('**/generations', async (route) => {
-      if (route.request().method() !== 'POST' || lost >= 6) return route.continue();
+      if (route.request().method() !== 'POST' || lost >= 11) return route.continue();
       lost += 1;
       // It arrives, and its answer does not.
       await route.fetch();
       return route.abort();
     });
     await open();
-    await size('96x64');
+    await size();
     await prompt().fill('a cat');
     await create().dblclick();
     await page.getByRole('alert').filter({ hasText: 'creates nothing twice' }).waitFor();
     await create().click();
-    await heading('Succeeded').waitFor();
-    expect(lost).to.equal(6);
+    await status('Succeeded');
+    expect(lost).to.equal(11);
     expect(await generations()).to.have.lengthOf(1);
+  });
+
+  it('takes the second click of a double click for the same intent', async () => {
+    await open();
+    await size();
+    await prompt().fill('a cat');
+    await create().dblclick();
+    await status('Succeeded');
+    expect(await generations()).to.have.lengthOf(1);
+  });
+
+  it('says that the same seed gives the same image before it charges', async () => {
+    await open();
+    await size();
+    await prompt().fill('a cat');
+    await number('Seed').fill('7');
+    await create().click();
+    await status('Succeeded');
+    await create().click();
+    await page.getByText('give the same result').waitFor();
+    expect(await generations()).to.have.lengthOf(1);
+    await page.getByRole('button', { name: 'Use another seed' }).click();
+    const seed = Number(await number('Seed').inputValue());
+    expect(seed).to.not.equal(7);
+    await untilInPage(page, "document.activeElement?.matches('.act-bar [type=submit]')");
+    await page.keyboard.press('Enter');
+    await page.locator('.history li').nth(1).waitFor();
+    expect((await generations()).map(({ parameters }) => parameters['seed'])).to.have.members([7, seed]);
+    await number('Seed').fill('7');
+    await page.getByRole('button', { name: 'Create image again' }).waitFor();
   });
 
   it('cancels what is under way, and says so', async () => {
     await open();
-    await page.getByLabel('Model').selectOption('picture-held');
-    await size('96x64');
+    await pick('Picture, hold');
+    await size();
     await prompt().fill('a cat');
     await create().click();
-    await page.getByText('Running…').waitFor();
+    await status('Running');
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await heading('Cancelled').waitFor();
-    await estimate('of 25 available');
+    await status('Cancelled');
+    await page.getByRole('heading', { name: 'Cancelled' }).waitFor();
+    await page.getByText('Nothing was charged.').waitFor();
+    await cost('10 credits', 25);
   });
 
-  it('takes files that are picked and dropped, each for what it is', async () => {
+  it('says why a generation failed, and creates it again', async () => {
     await open();
-    await page.getByLabel('Model').selectOption('clip');
-    await page.getByLabel('duration_seconds').fill('1');
+    await pick('Picture, refuse');
+    await size();
+    await prompt().fill('a cat');
+    await create().click();
+    await status('Failed');
+    await page.locator('.out-body').getByRole('alert').waitFor();
+    await page.getByRole('button', { name: 'Create again · 10 credits' }).click();
+    await page.locator('.history li').nth(1).waitFor();
+    expect(await generations()).to.have.lengthOf(2);
+  });
+
+  it('takes files that are chosen, dropped and pasted, each for what it is', async () => {
+    await open();
+    await pick('Clip');
+    await number('Duration seconds').fill('1');
     const png = { name: 'first.png', mimeType: 'image/png', buffer: Buffer.from(await referenceFile('png')) };
     await page.locator('input[type=file]').setInputFiles(png);
     await page.getByText('Ready').waitFor();
     await drop('last.png', 'image/png');
     await page.getByText('Ready').nth(1).waitFor();
-    expect(await page.getByLabel('What last.png is').inputValue()).to.equal('end_frame');
+    expect(await page.getByLabel('Role of last.png').inputValue()).to.equal('end_frame');
     await prompt().fill('a cat that jumps');
-    await create().click();
-    await heading('Failed').waitFor();
+    await create('video').click();
+    await status('Failed');
     const [made] = await generations();
     expect(made?.references.map(({ role }) => role)).to.deep.equal(['start_frame', 'end_frame']);
     await page.getByRole('button', { name: 'Remove first.png' }).click();
     await page.getByText('first.png').waitFor({ state: 'detached' });
+    await paste('pasted.png', 'image/png');
+    await page.getByRole('listitem').filter({ hasText: 'pasted.png' }).getByText('Ready').waitFor();
   });
 
-  it('says at the file what it is not taken for, and lets it go', async () => {
+  it('takes files without digests, which pages without TLS cannot compute', async () => {
+    await page.addInitScript("Object.defineProperty(crypto, 'subtle', { value: undefined })");
+    await open();
+    expect(await page.evaluate('crypto.subtle === undefined')).to.equal(true);
+    await drop('a.png', 'image/png');
+    await page.getByText('Ready').waitFor();
+    await size();
+    await prompt().fill('a cat');
+    await create().click();
+    await status('Succeeded');
+    expect((await generations())[0]?.references).to.have.lengthOf(1);
+  });
+
+  it('says which files the model does not take', async () => {
     await open();
     await drop('page.html', 'text/html');
-    const row = page.getByRole('listitem').filter({ hasText: 'page.html' });
-    await row.getByRole('alert').waitFor();
-    await row.getByRole('button', { name: 'Try again' }).waitFor();
-    await size('96x64');
+    await page.getByText('page.html is not a PNG, JPEG or WebP image.').waitFor();
+    await drop('a.png', 'image/png');
+    await page.getByText('page.html is not').waitFor({ state: 'detached' });
+    const buffer = Buffer.alloc(1024 * 1024 + 1);
+    await page.locator('input[type=file]').setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer });
+    await page.getByText('large.png is larger than 1 MiB.').waitFor();
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'b.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+    const row = page.getByRole('listitem').filter({ hasText: 'b.png' });
+    await row.getByText('must be a PNG, JPEG or WebP picture').waitFor();
+    await size();
     await prompt().fill('a cat');
     await create().click();
     await page.getByRole('alert').filter({ hasText: 'A reference file was not uploaded' }).waitFor();
-    await row.getByRole('button', { name: 'Remove page.html' }).click();
+    await row.getByRole('button', { name: 'Remove b.png' }).click();
     await create().click();
-    await heading('Succeeded').waitFor();
+    await status('Succeeded');
+  });
+
+  it('uses an output as a reference', async () => {
+    await open();
+    await size();
+    await prompt().fill('a cat');
+    await create().click();
+    await status('Succeeded');
+    await page.getByRole('button', { name: 'Use as reference' }).click();
+    await page.getByText('Ready').waitFor();
+    await create().click();
+    await page.locator('.history li').nth(1).waitFor();
+    expect((await generations()).map(({ references }) => references.length)).to.have.members([0, 1]);
   });
 
   it('shows that the account is suspended, before and after an attempt', async () => {
     await open();
-    await size('96x64');
+    await size();
     await prompt().fill('a cat');
     await suspendAccount(context(), person.accountId);
     await create().click();
@@ -197,14 +364,52 @@ describe('the playground in a browser', () => {
 
   it('is used with the keyboard alone', async () => {
     await open();
-    await prompt().focus();
-    await page.keyboard.type('a cat');
-    await page.getByLabel('size').focus();
-    await page.keyboard.press('ArrowDown');
-    await create().focus();
+    const inMenu = () => untilInPage(page, "document.activeElement?.getAttribute('role') === 'menuitemradio'");
+    await page.getByRole('button', { name: /^Model: / }).focus();
     await page.keyboard.press('Enter');
-    await heading('Succeeded').waitFor();
-    await focusOn(page, 'Succeeded');
+    await inMenu();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Model: Picture, hold. Change' }).waitFor();
+    await page.keyboard.press('Enter');
+    await inMenu();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Model: Picture, deliver. Change' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('a cat');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    expect(await page.getByRole('radio', { name: '96 × 64' }).isChecked()).to.equal(true);
+    await page.keyboard.press('ArrowRight');
+    expect(await page.getByRole('radio', { name: '512 × 512' }).isChecked()).to.equal(true);
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await status('Succeeded');
+    await page.keyboard.press('ControlOrMeta+Enter');
+    await page.locator('.history li').nth(1).waitFor();
+    await page.locator('.history li[aria-current] a').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await untilInPage(
+      page,
+      "document.querySelector('.history li[aria-current]') === document.querySelectorAll('.history li')[1]",
+    );
+    await page.getByRole('tab', { name: 'Result' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('tabpanel', { name: 'JSON' }).getByText('"model_key": "picture"').first().waitFor();
+  });
+
+  it('shows the result on a narrow screen once it is created', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await open();
+    await size();
+    await prompt().fill('a cat');
+    await create().click();
+    await status('Succeeded');
+    await untilInPage(page, "document.querySelector('.out-bar').getBoundingClientRect().top < innerHeight / 2");
+    expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(360);
   });
 });
 
@@ -235,12 +440,14 @@ describe('the playground with objects of another origin', () => {
     const png = { name: 'one.png', mimeType: 'image/png', buffer: Buffer.from(await referenceFile('png')) };
     await page.locator('input[type=file]').setInputFiles(png);
     await page.getByText('Ready').waitFor();
-    await page.getByLabel('size').selectOption({ label: '96x64' });
+    await page.getByRole('radio', { name: '96 × 64' }).check();
     await page.getByLabel('Prompt', { exact: true }).fill('a cat');
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await pictureOf(page, '.outputs img', 96);
+    await page.getByRole('button', { name: 'Create image', exact: true }).click();
+    await page.getByAltText('Image: a cat').click();
+    await pictureOf(page, '.lightbox img', 96);
+    await page.keyboard.press('Escape');
     const saving = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download picture' }).click();
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
     expect((await saving).suggestedFilename()).to.match(/-1\.png$/);
     expect(elsewhere.methods).to.include.members(['OPTIONS', 'PUT', 'GET']);
     await visitor.context.close();
@@ -255,9 +462,9 @@ describe('the playground with objects of another origin', () => {
     await harness.openSignedIn(visitor, '/console/playground');
     const png = { name: 'one.png', mimeType: 'image/png', buffer: Buffer.from(await referenceFile('png')) };
     await page.locator('input[type=file]').setInputFiles(png);
-    await page.getByRole('alert').filter({ hasText: 'could not be sent to where files are kept' }).waitFor();
+    await page.getByText('A reference file was not uploaded: the connection failed.').waitFor();
     elsewhere.allowed = harness.origin;
-    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: 'Upload one.png again' }).click();
     await page.getByText('Ready').waitFor();
     await visitor.context.close();
   });

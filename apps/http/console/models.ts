@@ -22,6 +22,8 @@ export const MODEL_OPERATIONS: readonly ConsoleOperation<Models & Work & Machine
     return {
       models: context.catalog.models().map((model) => ({
         ...renderModel(model),
+        prompt_rule: model.promptRule,
+        max_prompt_characters: model.maxPromptCharacters,
         examples: (model.examples ?? []).map(renderExample),
         is_test: model.isTest === true,
         usual_ms: usual.get(model.modelKey) ?? null,

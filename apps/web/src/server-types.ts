@@ -23,6 +23,8 @@ export interface Overview {
     readonly reserved_credits: number;
     readonly spent_credits: number;
   };
+  /** The App in which the pages create. */
+  readonly console_app_id: string;
   readonly scopes: readonly Scope[];
   /** Those that a key has unless its maker chooses. */
   readonly default_scopes: readonly Scope[];

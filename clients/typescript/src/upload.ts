@@ -1,4 +1,4 @@
-import { bytesOf, pictureType, sha256Hex, type FileSource } from './bytes.js';
+import { bytesOf, pictureType, randomKey, sha256Hex, type FileSource } from './bytes.js';
 import { ApiError, TransferError } from './errors.js';
 import type { CompletedUpload, PreparedUpload, PrepareUploadRequest } from './generated/api.js';
 import { anySignal } from './pause.js';
@@ -27,35 +27,40 @@ export interface UploadOptions {
   readonly intent: string;
   /** In bytes; more are not read. 64 MiB when absent, which is above what services take by default. */
   readonly maxBytes?: number;
+  /** How often the bytes are sent before `TransferError` is thrown; 6 times when absent. */
+  readonly maxTries?: number;
+  /** Another address for the signed one, for a caller that reaches the store by another name. */
+  readonly addressOf?: (url: string) => string;
   readonly signal?: AbortSignal | undefined;
 }
 
-interface DescribedFile extends PrepareUploadRequest {
-  readonly sha256: string;
-}
-
-/** Uploads a file and returns the id by which a generation refers to it. */
+/**
+ * Uploads a file and returns the id by which a generation refers to it. Browsers give pages without TLS no SHA-256: there the
+ * server checks the length of the file alone, and the same intent again makes another upload.
+ */
 export async function uploadReference(
   transport: Transport,
   reference: Reference,
-  { intent, signal, maxBytes = MAX_BYTES }: UploadOptions,
+  { intent, signal, maxBytes = MAX_BYTES, maxTries = MAX_TRIES, addressOf }: UploadOptions,
 ): Promise<string> {
   const bytes = await bytesOf(reference.file, maxBytes);
   const request = await describe(reference, bytes);
-  const key = await sha256Hex(`${intent}\0${request.role}\0${request.sha256}\0${request.filename}`);
+  const { sha256 } = request;
+  const key =
+    sha256 === undefined ? randomKey() : await sha256Hex(`${intent}\0${request.role}\0${sha256}\0${request.filename}`);
   const prepared = await transport.post<PreparedUpload>('/uploads', request, {
     signal,
     idempotencyKey: `${key}.prepare`,
   });
   const { upload_id } = prepared.data;
   const complete = () =>
-    transport.post<CompletedUpload>(
-      `/uploads/${upload_id}/complete`,
-      { sha256: request.sha256 },
-      { signal, idempotencyKey: `${key}.complete` },
-    );
+    transport.post<CompletedUpload>(`/uploads/${upload_id}/complete`, sha256 === undefined ? {} : { sha256 }, {
+      signal,
+      idempotencyKey: `${key}.complete`,
+    });
   if (prepared.replayed && (await isComplete(complete))) return upload_id;
-  await sendBytes(prepared.data, bytes, signal);
+  const { upload_url: url } = prepared.data;
+  await sendBytes({ ...prepared.data, upload_url: addressOf?.(url) ?? url }, bytes, { maxTries, signal });
   await complete();
   return upload_id;
 }
@@ -63,7 +68,7 @@ export async function uploadReference(
 async function describe(
   { file, role = 'reference_image', filename, mediaType }: Reference,
   bytes: Uint8Array<ArrayBuffer>,
-): Promise<DescribedFile> {
+): Promise<PrepareUploadRequest> {
   const type = mediaType ?? pictureType(bytes);
   if (type === undefined) throw new TypeError('A reference file must be a PNG, JPEG or WebP picture.');
   const ownName = typeof File === 'function' && file instanceof File ? file.name : undefined;
@@ -71,9 +76,14 @@ async function describe(
     filename: filename ?? ownName ?? `reference.${type.slice('image/'.length)}`,
     media_type: type,
     byte_size: bytes.byteLength,
-    sha256: await sha256Hex(bytes),
+    ...(hasDigests() ? { sha256: await sha256Hex(bytes) } : {}),
     role,
   };
+}
+
+/** Whether the runtime computes digests, contrary to what its types say: a page without TLS has no `subtle`. */
+function hasDigests(): boolean {
+  return (crypto.subtle as SubtleCrypto | undefined) !== undefined;
 }
 
 /** An earlier run may have sent the bytes already. */
@@ -91,7 +101,7 @@ async function isComplete(complete: () => Promise<unknown>): Promise<boolean> {
 async function sendBytes(
   target: PreparedUpload,
   bytes: Uint8Array<ArrayBuffer>,
-  signal: AbortSignal | undefined,
+  { maxTries, signal }: Required<Pick<UploadOptions, 'maxTries'>> & Pick<UploadOptions, 'signal'>,
 ): Promise<void> {
   // The length of the body is sent by fetch itself; saying it twice would make two of it.
   const headers = Object.entries(target.required_headers).filter(([name]) => name.toLowerCase() !== 'content-length');
@@ -116,7 +126,7 @@ async function sendBytes(
       if (error instanceof TransferError) throw error;
       why = networkReason(error);
     }
-    if (tries >= MAX_TRIES) throw notUploaded(why);
+    if (tries >= maxTries) throw notUploaded(why);
     await waitBeforeRetry(tries, retryAfter, signal);
   }
 }

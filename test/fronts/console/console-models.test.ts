@@ -59,9 +59,12 @@ describe('models of the account page', () => {
     const models = data['models'] as Record<string, unknown>[];
     const response = await fetch(`${service.origin}/api/v1/developer/models`);
     const { data: published } = (await response.json()) as { data: { models: object[] } };
-    expect(models.map(({ examples: _e, is_test: _t, usual_ms: _u, sample: _s, ...same }) => same)).to.deep.equal(
-      published.models,
+    const same = models.map(
+      ({ examples: _e, is_test: _t, usual_ms: _u, sample: _s, prompt_rule: _p, max_prompt_characters: _m, ...one }) =>
+        one,
     );
+    expect(same).to.deep.equal(published.models);
+    expect(models[0]).to.include({ prompt_rule: 'required', max_prompt_characters: 8_000 });
     expect(models.map(({ examples }) => examples)).to.deep.equal([
       [EXAMPLE, { title: null, prompt: 'a kite', parameters: {} }],
       [],

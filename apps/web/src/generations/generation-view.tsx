@@ -14,7 +14,6 @@ import {
 import type { Output } from '../api-types.js';
 import { dateText, numberText, preciseTimeText, spanText } from '../format.js';
 import { hasShortcuts } from '../frame/preferences.js';
-import { followEvents } from '../live.js';
 import { Lightbox, type Shown } from '../media/lightbox.js';
 import { Picture, ratioOf, thumbnailsOf } from '../media/picture.js';
 import { saveOutput } from '../media/save-output.js';
@@ -25,10 +24,11 @@ import { Badge, creditsText, Loaded, PageLink, PlaceLink, Time } from '../parts/
 import { Tabs } from '../parts/tabs.js';
 import { announce } from '../parts/toasts.js';
 import { goTo, hrefOf } from '../places.js';
-import { apiOf, inApp, readable } from '../server.js';
+import { apiOf, readable } from '../server.js';
 import type { AccountGeneration, GenerationDetail, ShownRequest } from '../server-types.js';
-import { type Data, useData, useLatest } from '../use-data.js';
+import { useData, useLatest } from '../use-data.js';
 import { creatorText, isOpen, STATUS_LOOKS, STATUS_TEXTS, TIMELINE_TEXTS } from './generation-texts.js';
+import { type Progress, useProgress } from './use-progress.js';
 
 interface GenerationViewProps {
   readonly id: string;
@@ -102,41 +102,6 @@ function useKeys(keys: Readonly<Record<string, () => void>>): void {
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
   }, [press]);
-}
-
-interface Progress {
-  /** 0 to 1, while its provider reports it. */
-  readonly part?: number | undefined;
-  /** While it is queued: how many are before it. */
-  readonly position?: number | undefined;
-}
-
-const POLL_MS = 5_000;
-
-/** Follows the events of one that has not ended, and loads it again when its state changes. */
-function useProgress({ value, reload }: Data<GenerationDetail>): Progress {
-  const [progress, setProgress] = useState<Progress>({});
-  const isLive = value !== undefined && isOpen(value);
-  const appId = value?.app.id;
-  const id = value?.generation_id;
-  useEffect(() => {
-    if (!isLive || appId === undefined || id === undefined) return;
-    const timer = setInterval(() => void reload(), POLL_MS);
-    const stop = followEvents(inApp(appId, `/generations/${id}/events`), {
-      onEvent: (event) => {
-        if (event.type === 'progress') setProgress({ part: event.progress });
-        else {
-          setProgress({ position: event.position });
-          void reload();
-        }
-      },
-    });
-    return () => {
-      clearInterval(timer);
-      stop();
-    };
-  }, [isLive, appId, id, reload]);
-  return progress;
 }
 
 interface MainProps {

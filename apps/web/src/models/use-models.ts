@@ -5,6 +5,9 @@ import { type Data, useData } from '../use-data.js';
 
 /** A model of the catalog, with what the console shows of it besides. */
 export interface ConsoleModel extends Model {
+  /** Whether a request needs a prompt; with `none` the model does not use it. */
+  readonly prompt_rule: 'required' | 'optional' | 'none';
+  readonly max_prompt_characters: number;
   readonly examples: readonly {
     readonly title: string | null;
     readonly prompt: string | null;

@@ -42,6 +42,12 @@ export interface MenuItem {
   readonly act?: () => void;
   readonly isDangerous?: boolean;
   readonly keys?: string;
+  /** At the right of the text, such as a price. */
+  readonly note?: string;
+  /** For one of several choices: whether it is the current one. */
+  readonly isChecked?: boolean;
+  /** Whether the menu stays open after the act. */
+  readonly isStaying?: boolean;
 }
 
 interface MenuProps {
@@ -60,12 +66,13 @@ export function MenuButton({ label, class: more = 'button quiet square', items, 
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLDivElement>(null);
-  const entries = (): HTMLElement[] => [...(menu.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+  const entries = (): HTMLElement[] => [...(menu.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])];
   const onToggle = ({ newState }: { readonly newState: string }): void => {
     opener.current?.setAttribute('aria-expanded', String(newState === 'open'));
     if (newState !== 'open' || menu.current === null || opener.current === null) return;
     placeBeside(menu.current, opener.current.getBoundingClientRect());
-    entries()[0]?.focus();
+    const all = entries();
+    (all.find((one) => one.ariaChecked === 'true') ?? all[0])?.focus();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const all = entries();
@@ -75,9 +82,11 @@ export function MenuButton({ label, class: more = 'button quiet square', items, 
     event.preventDefault();
     all[next]?.focus();
   };
-  const choose = ({ act }: MenuItem): void => {
-    menu.current?.hidePopover();
-    opener.current?.focus();
+  const choose = ({ act, isStaying = false }: MenuItem): void => {
+    if (!isStaying) {
+      menu.current?.hidePopover();
+      opener.current?.focus();
+    }
     act?.();
   };
   return (
@@ -103,6 +112,7 @@ export function MenuButton({ label, class: more = 'button quiet square', items, 
               <>
                 {item.icon === undefined ? null : <Icon of={item.icon} size={14} />}
                 {item.text}
+                {item.note === undefined ? null : <span class="push faint">{item.note}</span>}
                 {item.keys === undefined ? null : <kbd aria-hidden="true">{item.keys}</kbd>}
               </>
             );
@@ -110,7 +120,8 @@ export function MenuButton({ label, class: more = 'button quiet square', items, 
               <button
                 key={item.text}
                 type="button"
-                role="menuitem"
+                role={item.isChecked === undefined ? 'menuitem' : 'menuitemradio'}
+                aria-checked={item.isChecked}
                 tabIndex={-1}
                 class={item.isDangerous === true ? 'danger' : undefined}
                 onClick={() => choose(item)}

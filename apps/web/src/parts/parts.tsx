@@ -388,18 +388,28 @@ interface PageLinkProps extends Going {
   readonly class?: string | undefined;
   /** The label for screen readers, where the visible text does not say where it leads. */
   readonly label?: string | undefined;
+  /** Whether the Tab key reaches it; in a list with arrow keys one link is. */
+  readonly isReachable?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A link to an address of the console, which needs no other page for it. With a key held down browsers do what they do. */
-export function PageLink({ href, isCurrent = false, class: className, label, children, ...going }: PageLinkProps) {
+export function PageLink(props: PageLinkProps) {
+  const { href, isCurrent = false, class: className, label, isReachable = true, children, ...going } = props;
   const follow = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     goTo(href, going);
   };
   return (
-    <a href={href} class={className} aria-label={label} aria-current={isCurrent ? 'page' : undefined} onClick={follow}>
+    <a
+      href={href}
+      class={className}
+      aria-label={label}
+      aria-current={isCurrent ? 'page' : undefined}
+      tabIndex={isReachable ? undefined : -1}
+      onClick={follow}
+    >
       {children}
     </a>
   );

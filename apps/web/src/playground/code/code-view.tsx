@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { GenerationRequest, Json, Role } from '../../api-types.js';
 import { Copyable } from '../../parts/buttons.js';
-import { Card, PlaceLink } from '../../parts/parts.js';
-import { ROLE_TEXTS } from '../reference-list.js';
+import { Segments } from '../../parts/fields.js';
+import { Attention, PlaceLink } from '../../parts/parts.js';
+import { ROLE_TEXTS } from '../form/references.js';
 
 /** A request as programs would send it: with files of their own, since an upload belongs to the App that made it. */
 export interface ShownRequest {
@@ -277,41 +278,30 @@ const LANGUAGES: readonly Language[] = [
   },
 ];
 
-interface CodeCardProps {
+interface CodeViewProps {
   readonly shown: ShownRequest;
   /** Whether the service has the API of OpenAI. */
   readonly hasOpenAi: boolean;
 }
 
 /** The request of the form, as programs send it. */
-export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
+export function CodeView({ shown, hasOpenAi }: CodeViewProps) {
   const [name, setName] = useState(CURL.name);
   const languages = hasOpenAi ? [...LANGUAGES, OPENAI] : LANGUAGES;
   const { title, text, install, fromCheckout, whyNot } = languages.find((one) => one.name === name) ?? CURL;
   const obstacle = whyNot?.(shown);
   return (
-    <Card
-      id="code"
-      title="The same request in code"
-      note={
-        <>
-          Put the secret of <PlaceLink page="keys">an API key</PlaceLink> into DARKROOM_API_KEY.
-        </>
-      }
-    >
-      <fieldset class="choices" aria-label="Language">
-        {languages.map((one) => (
-          <button
-            key={one.name}
-            type="button"
-            class={one.name === name ? 'secondary small' : 'outline secondary small'}
-            aria-pressed={one.name === name}
-            onClick={() => setName(one.name)}
-          >
-            {one.title}
-          </button>
-        ))}
-      </fieldset>
+    <div class="stack">
+      <Segments
+        label="Language"
+        options={languages.map((one) => ({ value: one.name, text: one.title }))}
+        value={name}
+        changed={setName}
+      />
+      <p class="small muted">
+        The request of the form. Put the secret of <PlaceLink page="keys">an API key</PlaceLink> into the variable{' '}
+        <code>DARKROOM_API_KEY</code>.
+      </p>
       {obstacle === undefined ? (
         <>
           {install === undefined ? null : <Copyable text={install} what="the command that installs the library" />}
@@ -324,8 +314,8 @@ export function CodeCard({ shown, hasOpenAi }: CodeCardProps) {
           <Copyable text={text(shown)} what={`the request for ${title}`} />
         </>
       ) : (
-        <p class="attention">{obstacle}</p>
+        <Attention>{obstacle}</Attention>
       )}
-    </Card>
+    </div>
   );
 }

@@ -1,0 +1,48 @@
+/** What a person has entered in the playground, except for files. */
+export interface Setup {
+  readonly model_key: string;
+  readonly prompt: string;
+  readonly negative_prompt: string;
+  /** The texts of the parameters, by name. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+export interface Draft {
+  /** The generation that was shown while it was written; empty for none. */
+  readonly from: string;
+  readonly setup: Setup;
+}
+
+const PREFIX = 'darkroom.draft.';
+
+/** The draft of an account, which stays in this browser until its person signs out. */
+export function readDraft(accountId: string): Draft | undefined {
+  try {
+    const draft = JSON.parse(localStorage.getItem(PREFIX + accountId) ?? '') as Partial<Draft> | null;
+    const setup = draft?.setup;
+    const isWhole =
+      typeof draft?.from === 'string' &&
+      [setup?.model_key, setup?.prompt, setup?.negative_prompt].every((text) => typeof text === 'string') &&
+      Object.values(setup?.texts ?? { none: undefined }).every((text) => typeof text === 'string');
+    return isWhole ? (draft as Draft) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepDraft(accountId: string, draft: Draft): void {
+  try {
+    localStorage.setItem(PREFIX + accountId, JSON.stringify(draft));
+  } catch {
+    // The draft then ends with the page.
+  }
+}
+
+/** Removes the drafts of all accounts from this browser. */
+export function clearDrafts(): void {
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  } catch {
+    // Nothing is kept where nothing may be stored.
+  }
+}
