@@ -28,6 +28,7 @@ const SHOWN: Readonly<Record<PageName, ComponentType<PageProps>>> = {
   'operator-queue': OPERATOR,
   'operator-providers': OPERATOR,
   'operator-accounts': OPERATOR,
+  'operator-catalog': OPERATOR,
   'operator-ledger': OPERATOR,
 };
 

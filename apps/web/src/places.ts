@@ -20,6 +20,7 @@ export const PAGES = {
   'operator-queue': { path: 'operator/queue', title: 'Queue', single: 'Generation' },
   'operator-providers': { path: 'operator/providers', title: 'Providers' },
   'operator-accounts': { path: 'operator/accounts', title: 'Accounts', single: 'Account' },
+  'operator-catalog': { path: 'operator/catalog', title: 'Catalog' },
   'operator-ledger': { path: 'operator/ledger', title: 'Ledger check' },
 } as const satisfies Readonly<Record<string, PageInfo>>;
 

@@ -182,15 +182,20 @@ interface Behind<T, A> {
 /** The maximum number of empty pages to skip in a row. */
 const MAX_EMPTY_PAGES = 5;
 
-/**
- * Loads the first page when the component is first shown, and the others on request. Skips empty pages on request, where
- * a page may be empty although more follow.
- */
+interface PagesOptions {
+  /** Skips empty pages, where a page may be empty although more follow. */
+  readonly skipsEmpty?: boolean;
+  /** As of `useData`, until a later page is loaded, so that no item moves away. */
+  readonly everyMs?: number;
+}
+
+/** Loads the first page when the component is first shown, and the others on request. */
 export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>(
   path: string,
   name: N,
-  skipsEmpty = false,
+  { skipsEmpty = false, everyMs }: PagesOptions = {},
 ): Pages<T, A> {
+  const [behind, setBehind] = useState<Behind<T, A>>();
   const load = useCallback(
     async (first: string, signal?: AbortSignal): Promise<A> => {
       let page = await read<A>(first, signal);
@@ -200,8 +205,8 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
     },
     [path, name, skipsEmpty],
   );
-  const first = useData<A>(path, { load });
-  const [behind, setBehind] = useState<Behind<T, A>>();
+  const isFollowed = everyMs !== undefined && behind === undefined;
+  const first = useData<A>(path, { load, ...(isFollowed ? { everyMs } : {}) });
   const reading = useAction();
   const { value, reload: readFirst } = first;
   const known = behind !== undefined && behind.first === value ? behind : undefined;
@@ -217,6 +222,7 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
       .then(() => undefined);
   const reload = async (): Promise<void> => {
     reading.setFault(undefined);
+    setBehind(undefined);
     await readFirst();
   };
   return {

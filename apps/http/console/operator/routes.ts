@@ -26,5 +26,6 @@ export const OPERATOR_PAGES = [
   '/operator/providers',
   '/operator/accounts',
   '/operator/accounts/:account_id',
+  '/operator/catalog',
   '/operator/ledger',
 ] as const;

@@ -4,6 +4,7 @@ import {
   ChartColumn,
   CircleUser,
   Ellipsis,
+  FileText,
   Gauge,
   House,
   Images,
@@ -44,6 +45,7 @@ const ICONS: Readonly<Record<PageName, LucideIcon>> = {
   'operator-queue': Rows3,
   'operator-providers': Server,
   'operator-accounts': UsersRound,
+  'operator-catalog': FileText,
   'operator-ledger': ShieldCheck,
 };
 
@@ -54,6 +56,7 @@ const OPERATOR = [
   'operator-queue',
   'operator-providers',
   'operator-accounts',
+  'operator-catalog',
   'operator-ledger',
 ] as const satisfies readonly PageName[];
 

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { dateText, SCOPE_TEXTS, textOf } from '../format.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
 import { Button, Copyable, ShownOnce, SubmitButton, useCopy } from '../parts/buttons.js';
-import { Field, FieldError } from '../parts/fields.js';
+import { Field } from '../parts/fields.js';
 import { Badge, Card, creditsText, Fault, PlaceLink } from '../parts/parts.js';
-import type { AccountGeneration, App, NewKey, Overview, Scope } from '../server-types.js';
+import type { AccountGeneration, App, Overview } from '../server-types.js';
 import { change, pointerOf } from '../server.js';
 import { say } from '../parts/toasts.js';
 import { type Data, focusOnFaulty, useAction, useData } from '../use-data.js';
+import { AppField, askedKey, ExpiryFields, LimitField, ScopesField } from './key-fields.js';
 
 /** The Apps that a key can be made for, the default one first. */
 export interface NamedApps {
@@ -20,17 +20,6 @@ export interface MadeKey {
   readonly name: string;
   readonly secret: string;
 }
-
-const DAY_MS = 86_400_000;
-const NEVER = 'never';
-const DATE = 'date';
-const EXPIRIES: readonly (readonly [value: string, text: string])[] = [
-  [NEVER, 'Never'],
-  ['7', 'After 7 days'],
-  ['30', 'After 30 days'],
-  ['90', 'After 90 days'],
-  [DATE, 'On a date…'],
-];
 
 interface NewKeyFormProps {
   readonly overview: Overview;
@@ -79,7 +68,7 @@ export function NewKeyForm({ overview, apps, onMade, close }: NewKeyFormProps) {
           <Field label="Name" hint="Where the key is used, such as “shop backend”." error={errorAt('/name')}>
             {(control) => <input {...control} class="input" name="name" required maxLength={100} />}
           </Field>
-          <AppField apps={apps} />
+          <AppField apps={apps.value?.apps ?? []} />
         </div>
         <ScopesField overview={overview} error={errorAt('/scopes')} />
         <div class="fields">
@@ -97,141 +86,6 @@ export function NewKeyForm({ overview, apps, onMade, close }: NewKeyFormProps) {
       </form>
     </Card>
   );
-}
-
-function LimitField({ currency, error }: { readonly currency: string; readonly error: string | undefined }) {
-  return (
-    <Field
-      label="Monthly limit"
-      note={`optional, in ${currency}`}
-      hint="The most that the key may spend in a calendar month (UTC)."
-      error={error}
-    >
-      {(control) => (
-        <input
-          {...control}
-          class="input"
-          name="cap"
-          inputMode="numeric"
-          pattern="[0-9]*"
-          title="A whole number"
-          maxLength={15}
-          placeholder="No limit"
-        />
-      )}
-    </Field>
-  );
-}
-
-function ExpiryFields({ error }: { readonly error: string | undefined }) {
-  const [expiry, setExpiry] = useState(NEVER);
-  return (
-    <>
-      <Field label="Expires" hint={expiryHint(expiry)} error={expiry === DATE ? undefined : error}>
-        {(control) => (
-          <select
-            {...control}
-            class="input"
-            name="expiry"
-            value={expiry}
-            onChange={({ currentTarget }) => setExpiry(currentTarget.value)}
-          >
-            {EXPIRIES.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      {expiry === DATE ? (
-        <Field label="Last day" hint="The key works until its end, in your time zone." error={error}>
-          {(control) => <input {...control} class="input" type="date" name="last-day" min={tomorrow()} required />}
-        </Field>
-      ) : null}
-    </>
-  );
-}
-
-function ScopesField({ overview, error }: { readonly overview: Overview; readonly error: string | undefined }) {
-  return (
-    <fieldset class="field">
-      <legend class="label">Scopes</legend>
-      <div class="checks">
-        {overview.scopes.map((scope) => (
-          <label key={scope} class="check">
-            <input
-              type="checkbox"
-              name="scope"
-              value={scope}
-              defaultChecked={overview.default_scopes.includes(scope)}
-              aria-invalid={error === undefined ? undefined : true}
-              aria-describedby={error === undefined ? undefined : 'scopes-error'}
-            />
-            <span>
-              {SCOPE_TEXTS[scope]}
-              <small>
-                <code>{scope}</code>
-              </small>
-            </span>
-          </label>
-        ))}
-      </div>
-      <FieldError id="scopes-error" text={error} />
-    </fieldset>
-  );
-}
-
-/** An account with one App has nothing to choose. */
-function AppField({ apps: { value } }: Pick<NewKeyFormProps, 'apps'>) {
-  const apps = value?.apps ?? [];
-  if (apps.length < 2) return null;
-  return (
-    <Field label="App" hint="The key sees only what its App has made.">
-      {(control) => (
-        <select {...control} class="input" name="app">
-          {apps.map(({ id, name }, index) => (
-            <option key={id} value={id}>
-              {index === 0 ? `${name ?? id} (default)` : (name ?? id)}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  );
-}
-
-function askedKey(form: FormData): NewKey {
-  const text = (name: string): string => textOf(form, name).trim();
-  const [expiry, cap, app] = [text('expiry'), text('cap'), text('app')];
-  const end = expiry === NEVER ? undefined : expiry === DATE ? endOfDay(text('last-day')) : inDays(Number(expiry));
-  return {
-    name: text('name'),
-    scopes: form.getAll('scope') as Scope[],
-    ...(end === undefined ? {} : { expires_at: end }),
-    ...(cap === '' ? {} : { monthly_cap: Number(cap) }),
-    ...(app === '' ? {} : { app_id: app }),
-  };
-}
-
-function inDays(days: number): string {
-  return new Date(Date.now() + days * DAY_MS).toISOString();
-}
-
-/** The end of a day, `YYYY-MM-DD`, where the reader is. */
-function endOfDay(day: string): string {
-  return new Date(`${day}T23:59:59`).toISOString();
-}
-
-function expiryHint(expiry: string): string | undefined {
-  if (expiry === NEVER) return 'The key works until it is revoked.';
-  return expiry === DATE ? undefined : `The key works until ${dateText(inDays(Number(expiry)))}.`;
-}
-
-function tomorrow(): string {
-  const day = new Date(Date.now() + DAY_MS);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
 
 interface NewSecretProps {

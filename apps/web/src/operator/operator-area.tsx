@@ -1,46 +1,46 @@
-import { Empty, Page, type PageProps } from '../parts/parts.js';
 import { ShieldX } from 'lucide-preact';
+import { Empty, Page, type PageProps } from '../parts/parts.js';
+import { place, titleOf, type PageName } from '../places.js';
 import { AccountList } from './account-list.js';
 import { AccountPage } from './account/account-page.js';
-import { PasskeyNeeded, RecentSignInNeeded, Refused } from './act-button.js';
-import { BooksPage } from './books-page.js';
+import { PasskeyNeeded } from './acts.js';
+import { CatalogPage } from './catalog-page.js';
 import { GenerationPage } from './generation-page.js';
+import { LedgerCheckPage } from './ledger-check.js';
 import { OverviewPage } from './overview-page.js';
+import { AreaPage } from './places.js';
 import { ProviderList } from './provider-list.js';
-import { place, titleOf, type PageName } from '../places.js';
-import { reloadOverview } from '../session.js';
-import { WorkList } from './work-list.js';
+import { QueuePage } from './queue.js';
 
 /** The area of operators, once they have signed in with a passkey. */
 export function OperatorArea({ overview }: PageProps) {
   const { page, id } = place.value;
-  if (page === 'operator' && overview.has_operator_area && overview.session.method === 'passkey')
-    return <OverviewPage />;
-  return <Page title={titleOf(place.value)}>{page === undefined ? null : areaOf(page, id, overview)}</Page>;
-}
-
-function areaOf(page: PageName, id: string | undefined, overview: PageProps['overview']) {
-  if (!overview.has_operator_area)
-    return (
-      <Empty
-        icon={ShieldX}
-        title="You need operator rights to see this"
-        text="Another operator can give them to you with darkroom people promote."
-      />
-    );
-  if (overview.session.method !== 'passkey') return <PasskeyNeeded overview={overview} />;
+  if (page === undefined) return null;
+  if (overview.has_operator_area && overview.session.method === 'passkey') return pageOf(page, id, overview.person.id);
   return (
-    <>
-      {overview.session.is_recent ? null : <RecentSignInNeeded />}
-      {/* A sign-in may have become too old since the page was opened, which the notice above then says. */}
-      <Refused.Provider value={() => void reloadOverview()}>{contentOf(page, id, overview.person.id)}</Refused.Provider>
-    </>
+    <Page title={titleOf(place.value)}>
+      {overview.has_operator_area ? (
+        <PasskeyNeeded overview={overview} />
+      ) : (
+        <Empty
+          icon={ShieldX}
+          title="You need operator rights to see this"
+          text="Another operator can give them to you with darkroom people promote."
+        />
+      )}
+    </Page>
   );
 }
 
-function contentOf(page: PageName, id: string | undefined, self: string) {
-  if (page === 'operator-queue') return id === undefined ? <WorkList /> : <GenerationPage id={id} />;
-  if (page === 'operator-providers') return <ProviderList />;
-  if (page === 'operator-ledger') return <BooksPage />;
-  return id === undefined ? <AccountList /> : <AccountPage id={id} self={self} />;
+function pageOf(page: PageName, id: string | undefined, self: string) {
+  if (page === 'operator') return <OverviewPage />;
+  if (page === 'operator-queue') return id === undefined ? <QueuePage /> : <GenerationPage id={id} />;
+  if (page === 'operator-catalog') return <CatalogPage />;
+  if (page === 'operator-ledger') return <LedgerCheckPage />;
+  if (page === 'operator-accounts') return id === undefined ? <AccountList /> : <AccountPage id={id} self={self} />;
+  return (
+    <AreaPage title="Providers">
+      <ProviderList />
+    </AreaPage>
+  );
 }

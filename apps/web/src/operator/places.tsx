@@ -1,6 +1,29 @@
-import { PlaceLink } from '../parts/parts.js';
+import type { ComponentChildren } from 'preact';
+import { Page, PlaceLink } from '../parts/parts.js';
 import type { PageName } from '../places.js';
 import { API, Explained, refusalOf } from '../server.js';
+import { overview } from '../session.js';
+import { RecentSignInNeeded } from './acts.js';
+
+interface AreaPageProps {
+  readonly title: ComponentChildren;
+  /** The page above, for a single item of it. */
+  readonly above?: { readonly page: PageName; readonly text: string };
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** A page of the area on which something can be changed. */
+export function AreaPage({ children, ...page }: AreaPageProps) {
+  return (
+    <Page {...page}>
+      <div class="stack">
+        {overview.value?.session.is_recent === false ? <RecentSignInNeeded /> : null}
+        {children}
+      </div>
+    </Page>
+  );
+}
 
 /** A link to a page of the area, or to a single item of it. */
 export function linkTo(page: PageName, text: string, id?: string) {

@@ -1,4 +1,5 @@
-import type { Entry as LedgerEntry, Status } from '../api-types.js';
+import type { Entry as LedgerEntry, Json, Status } from '../api-types.js';
+import type { Scope } from '../server-types.js';
 
 /** The server's responses under `/console/api/operator`. Values that do not exist are left out. */
 
@@ -42,6 +43,7 @@ export interface AppStorage {
 
 export interface Storage {
   readonly uncharged_content: { readonly bytes: number; readonly generations: number };
+  readonly thumbnails: { readonly bytes: number; readonly generations: number };
   readonly apps: readonly AppStorage[];
   readonly limits: {
     readonly uncharged_content_bytes: number;
@@ -55,6 +57,9 @@ export interface Key {
   readonly key_id: string;
   readonly app_id: string;
   readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** The beginning and the end of the secret; empty for a key of a release that kept neither. */
+  readonly hint: string;
   readonly monthly_cap?: number;
   readonly created_at: string;
   readonly expires_at?: string;
@@ -122,7 +127,7 @@ export interface Generation {
 export interface Content {
   readonly prompt: string;
   readonly negative_prompt?: string;
-  readonly parameters: object;
+  readonly parameters: Json;
   readonly reference_upload_ids: readonly string[];
 }
 
@@ -169,7 +174,50 @@ export interface Provider {
   readonly workers: readonly Worker[];
 }
 
-/** A line of a check of the books: its progress, and in the last line its outcome. */
+/** The terms of a price; amounts are millionths of a credit where their names say so. */
+export interface Price {
+  readonly version: string;
+  readonly unit: string;
+  readonly microcredits_per_unit: number;
+  readonly base_microcredits: number;
+  readonly minimum_credits: number;
+  readonly maximum_credits: number;
+}
+
+export interface CatalogModel {
+  readonly model_key: string;
+  readonly name: string;
+  readonly modality: string;
+  readonly is_test: boolean;
+  readonly price: Price;
+  readonly route: readonly { readonly provider: string; readonly weight: number; readonly is_connected: boolean }[];
+  readonly example_count: number;
+}
+
+/** The catalog that the answering process uses. */
+export interface Catalog {
+  readonly file_name: string;
+  readonly read_at: string;
+  readonly models: readonly CatalogModel[];
+  readonly text?: string;
+  readonly text_hidden?: 'large' | 'secrets';
+  readonly is_only_process: boolean;
+}
+
+/** The file as it is now, compared with the catalog in use. */
+export interface CatalogCheck {
+  readonly file_name: string;
+  readonly faults: readonly { readonly line?: number; readonly message: string }[];
+  readonly changes?: {
+    readonly added: readonly string[];
+    readonly removed: readonly string[];
+    readonly changed: readonly string[];
+    readonly is_reordered: boolean;
+  };
+  readonly model_count?: number;
+}
+
+/** A line of a check of the ledgers: its progress, and in the last line its outcome. */
 export interface CheckLine {
   readonly accounts: number;
   readonly entries: number;

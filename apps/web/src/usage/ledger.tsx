@@ -6,16 +6,9 @@ import { Badge, Card, Empty, Loaded, PlaceLink, Time } from '../parts/parts.js';
 import { inApp } from '../server.js';
 import { currency } from '../session.js';
 import { usePages } from '../use-data.js';
+import { KIND_TEXTS } from './entry-kinds.js';
 
 const PAGE = 25;
-
-const KIND_TEXTS: Readonly<Record<Entry['kind'], string>> = {
-  grant: 'Granted',
-  adjustment: 'Adjusted',
-  hold: 'Reserved',
-  charge: 'Charged',
-  release: 'Released',
-};
 
 /** Every movement of credits, newest first, with the generation that it belongs to. */
 export function Ledger({ appId }: { readonly appId: string }) {

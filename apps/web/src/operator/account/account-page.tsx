@@ -1,23 +1,22 @@
-import { dateText, dayText, numberText, textOf, timeText } from '../../format.js';
-import { Copyable, MoreButton } from '../../parts/buttons.js';
-import { Card, Loaded, Row, Rows } from '../../parts/parts.js';
+import { useState } from 'preact/hooks';
+import { Ban, CircleAlert, Ellipsis, Eraser, Pencil, Play, Scale, Trash2 } from 'lucide-preact';
+import { dateText, numberText, textOf, timeText } from '../../format.js';
+import { Button, CopyableId } from '../../parts/buttons.js';
+import { Field } from '../../parts/fields.js';
+import { Icon } from '../../parts/icon.js';
+import { MenuButton, type MenuItem } from '../../parts/overlays.js';
+import { Figures, Loaded } from '../../parts/parts.js';
 import { change } from '../../server.js';
-import { afterChange, useData, usePages, useShownOnce } from '../../use-data.js';
-import { ActButton } from '../act-button.js';
-import {
-  type Account,
-  type AppStorage,
-  bytesText,
-  counted,
-  type Entry,
-  type Key,
-  type Person,
-  type Storage,
-  type WithLink,
-} from '../server-types.js';
-import { linkTo } from '../places.js';
-import { BooksCard, CreditsForm, Ledger } from './books-card.js';
-import { ErasePerson, ErasureCard } from './erasure-card.js';
+import { afterChange, useData, usePages } from '../../use-data.js';
+import { AccountState } from '../account-list.js';
+import { type Act, ActDialog } from '../acts.js';
+import { AreaPage } from '../places.js';
+import { type Account, counted, type Entry, type Suspended } from '../server-types.js';
+import { AppsAndKeys } from './apps-and-keys.js';
+import { CreditsDialog, type CreditsKind } from './credits-dialog.js';
+import { ErasureState, eraseAccountAct, eraseTraceAct } from './erasures.js';
+import { LedgerCard } from './ledger-card.js';
+import { PeopleCard } from './people-card.js';
 
 interface AccountPageProps {
   readonly id: string;
@@ -25,283 +24,175 @@ interface AccountPageProps {
   readonly self: string;
 }
 
-/** One account: its books, ledger, people, keys and Apps. */
+const TITLE = 'page-title';
+
+/** One account: its balance, ledger, Apps, keys and people. */
 export function AccountPage({ id, self }: AccountPageProps) {
   const path = `/operator/accounts/${encodeURIComponent(id)}`;
-  const account = useData<{ readonly account: Account }>(path);
+  const data = useData<{ readonly account: Account }>(path);
   const entries = usePages<'entries', Entry>(`${path}/entries`, 'entries');
+  const [asked, setAsked] = useState<Act>();
+  const [kind, setKind] = useState<CreditsKind>();
   const changed = async (): Promise<void> => {
-    await Promise.all([account.reload(), entries.reload()]);
+    await Promise.all([data.reload(), entries.reload()]);
   };
+  const shown = data.value?.account;
   return (
-    <>
-      <p class="back">{linkTo('operator-accounts', 'All accounts')}</p>
-      <Loaded data={account} what="the account">
-        {({ account: shown }) => (
+    <AreaPage title={shown?.name ?? 'Account'} above={{ page: 'operator-accounts', text: 'Accounts' }}>
+      <Loaded data={data} what="the account">
+        {({ account }) => (
           <>
-            <BooksCard account={shown} path={path} changed={account.reload} />
-            {shown.erased_at === undefined ? <CreditsForm account={shown} path={path} changed={changed} /> : null}
-            <Ledger entries={entries} currency={shown.currency} />
+            <Head account={account} path={path} ask={setAsked} move={setKind} />
+            <State account={account} />
+            <Figures figures={figuresOf(account)} />
+            <AppsAndKeys path={path} account={account} />
             <PeopleCard path={path} self={self} />
-            <KeyList path={path} currency={shown.currency} />
-            <AppList path={path} />
-            <ErasureCard account={shown} path={path} changed={changed} />
+            <LedgerCard entries={entries} currency={account.currency} />
+            <CreditsDialog
+              account={account}
+              path={path}
+              kind={kind}
+              close={() => setKind(undefined)}
+              changed={changed}
+              done={afterChange(changed, TITLE)}
+            />
           </>
         )}
       </Loaded>
-    </>
+      <ActDialog act={asked} close={() => setAsked(undefined)} done={afterChange(changed, TITLE)} />
+    </AreaPage>
   );
 }
 
-/** The storage that the account uses, and its Apps with the storage of each. */
-function AppList({ path }: { readonly path: string }) {
-  const storage = usePages<'apps', AppStorage, Storage>(`${path}/storage`, 'apps');
-  return (
-    <Card id="apps" title="Apps and storage">
-      <Loaded data={storage} what="Apps">
-        {({ uncharged_content: uncharged, limits }) => (
-          <>
-            <p>
-              {`${bytesText(uncharged.bytes)} of ${bytesText(limits.uncharged_content_bytes)} are kept for ${counted(uncharged.generations, 'generation')} that cost nothing.`}
-            </p>
-            <Rows items={storage.items} empty="The account has no Apps.">
-              {(app) => <AppRow key={app.app_id} app={app} limits={limits} />}
-            </Rows>
-            <MoreButton pages={storage} what="Apps" />
-          </>
-        )}
-      </Loaded>
-    </Card>
-  );
+function figuresOf(account: Account) {
+  return [
+    { name: 'Available', value: numberText(account.available_credits), note: `${account.currency} to spend now` },
+    {
+      name: 'Reserved',
+      value: numberText(account.reserved_credits),
+      note: account.open_holds === 0 ? 'Nothing is open' : `For ${counted(account.open_holds, 'open generation')}`,
+    },
+    { name: 'Charged', value: numberText(account.spent_credits), note: 'For what was delivered' },
+    { name: 'Granted', value: numberText(account.issued_credits), note: 'In all, with adjustments' },
+  ];
 }
 
-function AppRow({ app, limits }: { readonly app: AppStorage; readonly limits: Storage['limits'] }) {
-  const unfinished = `${numberText(app.unfinished_uploads)} of ${numberText(limits.unfinished_uploads)}`;
-  return (
-    <Row
-      title={app.name}
-      facts={[
-        ['Uploads', `${numberText(app.uploads)} of ${numberText(limits.uploads)}`],
-        ['Unfinished', unfinished],
-        ['Their files', `${bytesText(app.upload_bytes)} of ${bytesText(limits.upload_bytes)}`],
-        ['App id', app.app_id],
-      ]}
-    />
-  );
+interface HeadProps {
+  readonly account: Account;
+  readonly path: string;
+  readonly ask: (act: Act) => void;
+  readonly move: (kind: CreditsKind) => void;
 }
 
-/** The keys of the account, without their secrets. */
-function KeyList({ path, currency }: { readonly path: string; readonly currency: string }) {
-  const keys = usePages<'keys', Key>(`${path}/keys`, 'keys');
-  const said = afterChange(keys.reload, 'keys');
+/** What the account is, and what an operator can do with it. */
+function Head({ account, path, ask, move }: HeadProps) {
+  const isErased = account.erased_at !== undefined;
   return (
-    <Card id="keys" title="API keys">
-      <Loaded data={keys} what="keys">
-        {() => (
-          <>
-            <Rows items={keys.items} empty="The account has no keys.">
-              {(key) => <KeyRow key={key.key_id} shown={key} currency={currency} said={said} />}
-            </Rows>
-            <MoreButton pages={keys} what="keys" />
-          </>
-        )}
-      </Loaded>
-    </Card>
-  );
-}
-
-interface KeyRowProps {
-  readonly shown: Key;
-  readonly currency: string;
-  readonly said: Said;
-}
-
-function KeyRow({ shown: key, currency, said }: KeyRowProps) {
-  const { revoked_at: revoked, monthly_cap: cap } = key;
-  return (
-    <Row
-      title={key.name}
-      badge={revoked && `revoked ${dateText(revoked)}`}
-      isOver={revoked !== undefined}
-      actions={
-        revoked === undefined ? (
-          <ActButton
-            label="Revoke"
-            fullLabel={`Revoke the key ${key.name}`}
-            question={`Revoke the key “${key.name}”?`}
-            consequence="Programs that use it are refused within seconds. This cannot be undone."
-            doIt="Revoke the key"
-            action={() => change(`/operator/keys/${key.key_id}/revoke`)}
-            done={() => said(`The key ${key.name} is revoked.`)}
+    <div class="page-head">
+      <div class="row wrap">
+        <AccountState account={account} />
+        <span class="small muted">{`Created ${dateText(account.created_at)}`}</span>
+        <CopyableId id={account.account_id} what="account id" />
+      </div>
+      {isErased ? null : (
+        <div class="row wrap">
+          <Button kind="primary" onClick={() => move('grants')}>
+            Grant credits…
+          </Button>
+          <Button icon={Scale} onClick={() => move('adjustments')}>
+            Adjust credits…
+          </Button>
+          <MenuButton
+            label="More actions"
+            class="button square"
+            button={<Icon of={Ellipsis} size={14} />}
+            items={actsOf(account, path, ask)}
           />
-        ) : null
-      }
-      facts={[
-        ['Made', dateText(key.created_at)],
-        ['Last used', key.last_used_on === undefined ? 'never' : dayText(key.last_used_on)],
-        ['Expires', key.expires_at === undefined ? 'never' : dateText(key.expires_at)],
-        ['A month', cap === undefined ? undefined : `at most ${numberText(cap)} ${currency}`],
-        ['App', key.app_id],
-      ]}
-    />
-  );
-}
-
-/** Loads what has changed, and says a sentence. */
-type Said = (sentence: string) => Promise<void>;
-/** The same, and shows the link that the change has made. */
-type Done = (sentence: string, made?: WithLink) => Promise<void>;
-
-/** The people who sign in for the account. A link is shown once, and is stored only in this component. */
-function PeopleCard({ path, self }: { readonly path: string; readonly self: string }) {
-  const people = usePages<'people', Person>(`${path}/people`, 'people');
-  const [link, setLink] = useShownOnce<WithLink>('people');
-  const said = afterChange(people.reload, 'people');
-  const done: Done = async (sentence, made) => {
-    setLink(made?.sign_in_link === undefined ? undefined : made);
-    await said(sentence);
-  };
-  return (
-    <Card id="people" title="People" note="Who signs in for the account. All of them have equal rights in it.">
-      {link === undefined ? null : <Link made={link} forget={() => setLink(undefined)} />}
-      <Loaded data={people} what="people">
-        {() => (
-          <>
-            <Rows items={people.items} empty="Nobody signs in for this account.">
-              {(person) => <PersonRow key={person.person_id} person={person} self={self} done={done} />}
-            </Rows>
-            <div class="row wrap">
-              <MoreButton pages={people} what="people" />
-              <NewPerson path={path} done={done} />
-            </div>
-          </>
-        )}
-      </Loaded>
-    </Card>
-  );
-}
-
-function Link({ made, forget }: { readonly made: WithLink; readonly forget: () => void }) {
-  const { person, sign_in_link: link = '', sign_in_link_expires_at: until = '' } = made;
-  return (
-    <div class="secret notice">
-      <p>
-        <strong>{`The link for ${person.email} is shown this once.`}</strong>
-        {` It signs in once whoever has it, until ${timeText(until)}. Send it as you would send a password.`}
-      </p>
-      <Copyable text={link} what="the sign-in link" />
-      <button type="button" class="small" onClick={forget}>
-        I have copied it
-      </button>
+        </div>
+      )}
     </div>
   );
 }
 
-function NewPerson({ path, done }: { readonly path: string; readonly done: Done }) {
+function actsOf(account: Account, path: string, ask: (act: Act) => void): readonly MenuItem[] {
+  const isSuspended = account.suspended_at !== undefined;
+  return [
+    { text: 'Rename…', icon: Pencil, act: () => ask(renameAct(account, path)) },
+    isSuspended
+      ? { text: 'Resume…', icon: Play, act: () => ask(resumeAct(account, path)) }
+      : { text: 'Suspend…', icon: Ban, act: () => ask(suspendAct(account, path)), isDangerous: true },
+    { text: 'Erase a trace…', icon: Eraser, act: () => ask(eraseTraceAct(path)), isDangerous: true },
+    { text: 'Erase account…', icon: Trash2, act: () => ask(eraseAccountAct(account, path)), isDangerous: true },
+  ];
+}
+
+/** Why nothing can be spent. */
+function State({ account }: { readonly account: Account }) {
+  if (account.erased_at !== undefined) return <ErasureState id={account.account_id} />;
+  if (account.suspended_at === undefined) return null;
   return (
-    <ActButton
-      label="New person"
-      isHarmless
-      question="New person"
-      consequence="You get a link that signs them in once, to send to them."
-      doIt="Create person"
-      action={(form) => change<WithLink>(`${path}/people`, { email: textOf(form, 'email') })}
-      done={(made) => done(`${made.person.email} can sign in. Copy the link now.`, made)}
-    >
-      <label>
-        E-mail address
-        <input type="email" name="email" required maxLength={254} />
+    <p class="attention bad">
+      <Icon of={CircleAlert} />
+      <span>{`Suspended since ${timeText(account.suspended_at)}: its keys are refused, and nothing can be spent.`}</span>
+    </p>
+  );
+}
+
+function renameAct({ name }: Account, path: string): Act {
+  return {
+    question: `Rename “${name}”`,
+    consequence: 'People of the account see its name.',
+    isHarmless: true,
+    doIt: 'Rename account',
+    busyText: 'Renaming…',
+    children: (
+      <Field label="New name">
+        {(control) => <input {...control} class="input" name="name" required maxLength={100} defaultValue={name} />}
+      </Field>
+    ),
+    action: async (form) => {
+      await change(`${path}/rename`, { name: textOf(form, 'name') });
+      return 'The account is renamed.';
+    },
+  };
+}
+
+function suspendAct({ name, open_holds: open }: Account, path: string): Act {
+  return {
+    question: `Suspend “${name}”?`,
+    consequence: 'Its keys are refused within seconds, and nothing is accepted for it until you resume it.',
+    doIt: 'Suspend account',
+    busyText: 'Suspending…',
+    children: (
+      <label class="check">
+        <input type="checkbox" name="cancel" value="yes" />
+        <span>{`Cancel its open generations too (${numberText(open)})`}</span>
       </label>
-    </ActButton>
-  );
+    ),
+    action: async (form) => {
+      const { work } = await change<Suspended>(`${path}/suspend`, { cancel_work: form.get('cancel') === 'yes' });
+      return `The account is suspended.${workText(work)}`;
+    },
+  };
 }
 
-interface PersonRowProps {
-  readonly person: Person;
-  readonly self: string;
-  readonly done: Done;
+function workText(work: Suspended['work']): string {
+  if (work === undefined) return '';
+  const { cancelled, stopping, unfinished } = work;
+  const open = unfinished === 0 ? '' : ` ${counted(unfinished, 'reservation')} without a generation will be released.`;
+  return ` ${counted(cancelled, 'generation')} cancelled, ${numberText(stopping)} stopping.${open}`;
 }
 
-function PersonRow({ person, self, done }: PersonRowProps) {
-  const isDisabled = person.disabled_at !== undefined;
-  return (
-    <Row
-      title={
-        <>
-          {person.email}
-          {person.operator_since === undefined ? null : <span class="badge">operator</span>}
-        </>
-      }
-      badge={isDisabled ? 'disabled' : undefined}
-      isOver={isDisabled}
-      actions={
-        person.person_id === self ? (
-          <span class="small muted">This is you.</span>
-        ) : (
-          <div class="row wrap">
-            <Reset person={person} done={done} />
-            {isDisabled ? <Enable person={person} done={done} /> : <Disable person={person} done={done} />}
-            {person.operator_since === undefined ? <ErasePerson person={person} done={done} /> : null}
-          </div>
-        )
-      }
-      facts={[
-        ['Created', dateText(person.created_at)],
-        ['Last sign-in', person.last_sign_in_on === undefined ? 'never' : dayText(person.last_sign_in_on)],
-        ['Signs in with', methodsText(person)],
-      ]}
-    />
-  );
-}
-
-function methodsText({ has_password: hasPassword, passkeys }: Person): string {
-  const methods = [...(hasPassword ? ['a password'] : []), ...(passkeys === 0 ? [] : [counted(passkeys, 'passkey')])];
-  return methods.length === 0 ? 'a link, or an outside identity' : methods.join(', ');
-}
-
-type ActProps = Omit<PersonRowProps, 'self'>;
-
-function Reset({ person, done }: ActProps) {
-  const { person_id: id, email } = person;
-  const operator = person.operator_since === undefined ? '' : ' They are no operator afterwards, either.';
-  return (
-    <ActButton
-      label="Reset"
-      fullLabel={`Reset the sign-in of ${email}`}
-      question={`Reset the sign-in of ${email}?`}
-      consequence={`Their password, passkeys and outside identities are gone, they are signed out everywhere, and the programs that they have connected are disconnected.${operator} You get a link that signs them in once.`}
-      doIt="Reset it"
-      action={() => change<WithLink>(`/operator/people/${id}/reset`)}
-      done={(made) => done(`The sign-in of ${email} is reset.`, made)}
-    />
-  );
-}
-
-function Disable({ person: { person_id: id, email }, done }: ActProps) {
-  return (
-    <ActButton
-      label="Disable"
-      fullLabel={`Disable ${email}`}
-      question={`Disable ${email}?`}
-      consequence="They cannot sign in. Within seconds their sessions end, and their connected programs are refused until they are enabled again. API keys are the account’s, and stay."
-      doIt="Disable them"
-      action={() => change(`/operator/people/${id}/disable`)}
-      done={() => done(`${email} may not sign in any more.`)}
-    />
-  );
-}
-
-function Enable({ person: { person_id: id, email }, done }: ActProps) {
-  return (
-    <ActButton
-      label="Enable"
-      fullLabel={`Enable ${email}`}
-      isHarmless
-      question={`Enable ${email}?`}
-      consequence="They can sign in again, and their connected programs work again."
-      doIt="Enable them"
-      action={() => change(`/operator/people/${id}/enable`)}
-      done={() => done(`${email} may sign in.`)}
-    />
-  );
+function resumeAct({ name }: Account, path: string): Act {
+  return {
+    question: `Resume “${name}”?`,
+    consequence: 'Its keys work again within seconds, and it can spend.',
+    isHarmless: true,
+    doIt: 'Resume account',
+    busyText: 'Resuming…',
+    action: async () => {
+      await change(`${path}/resume`);
+      return 'The account is resumed.';
+    },
+  };
 }
