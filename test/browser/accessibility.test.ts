@@ -10,6 +10,8 @@ import { createGrant } from '../../core/people/grants.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import type { SignInMethod } from '../../core/people/sessions.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
+import type { CatalogSource, ReadCatalog } from '../../core/ports/catalog.js';
+import { MODELS } from '../fixtures/models.js';
 import { ReceivingSender } from '../fixtures/receiving-sender.js';
 import { makeOperator } from '../fronts/console/console-harness.js';
 import { orSkip } from '../servers/server-absent.js';
@@ -140,56 +142,82 @@ async function openAsOperator(
   await pages.openSignedIn(visitor, `/console/operator/${shown}`, olga, { method });
 }
 
+/** What an operator is asked before a change of an account. */
+const act = (name: string, menu: string, item: string): Shown => ({
+  name: `operators: ${name}`,
+  open: async (visitor, pages) => {
+    await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
+    await visitor.page.getByRole('button', { name: menu }).click();
+    await visitor.page.getByRole('menuitem', { name: item }).click();
+    await visitor.page.getByRole('dialog').waitFor();
+  },
+});
+
 const OPERATOR_PAGES: readonly Shown[] = [
+  operator('the overview', '', 'Failed, last hour'),
   operator('accounts', 'accounts', 'All accounts'),
+  operator('accounts that nothing matches', 'accounts?q=none', 'No account matches'),
   operator('an account', 'accounts/ACCOUNT', 'an old key'),
   operator('an account that is not there', 'accounts/00000000-0000-7000-8000-000000000000', 'Try again'),
-  operator('open work', 'work', 'picture'),
+  operator('the queue', 'queue', 'picture'),
   operator('providers', 'providers', 'Tasks there'),
-  operator('the books', 'books', 'Check the books'),
-  operator('a sign-in without a passkey', 'accounts', 'A passkey is needed', 'password'),
+  operator('the catalog', 'catalog', 'As this process has read it'),
+  operator('the ledger check', 'ledger', 'Check ledger'),
+  operator('a sign-in without a passkey', 'accounts', 'Operator pages need a sign-in', 'password'),
+  section('operators: somebody who is none', '/console/operator/accounts', 'You need operator rights'),
   {
-    name: 'operators: a change and what it will do',
+    name: 'operators: the menu of an account',
     open: async (visitor, pages) => {
       await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
-      await visitor.page.getByRole('button', { name: 'Suspend' }).click();
-      await visitor.page.getByRole('dialog').waitFor();
+      await visitor.page.getByRole('button', { name: 'More actions' }).click();
+      await visitor.page.getByRole('menuitem', { name: 'Suspend…' }).waitFor();
+    },
+  },
+  act('a change and what it will do', 'More actions', 'Suspend…'),
+  act('an erasure to confirm', 'More actions', 'Erase a trace…'),
+  act('a person to disable', 'Actions for bob@example.com', 'Disable…'),
+  {
+    name: 'operators: a key to create',
+    open: async (visitor, pages) => {
+      await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
+      await visitor.page.getByRole('button', { name: 'Create key…' }).click();
+      await visitor.page.getByLabel('Monthly limit').waitFor();
     },
   },
   {
-    name: 'operators: an erasure to confirm',
+    name: 'operators: a grant that is refused',
     open: async (visitor, pages) => {
       await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
-      await visitor.page.getByRole('button', { name: 'Erase a trace' }).click();
-      await visitor.page.getByRole('dialog').waitFor();
-    },
-  },
-  {
-    name: 'operators: a grant to confirm',
-    open: async (visitor, pages) => {
-      await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
-      await visitor.page.getByLabel('Amount, in').fill('5000');
-      await visitor.page.getByLabel('Reason').fill('an invoice');
-      await visitor.page.getByRole('button', { name: 'Go on' }).click();
-      await visitor.page.getByRole('dialog').waitFor();
+      await visitor.page.getByRole('button', { name: 'Adjust credits…' }).click();
+      await visitor.page.getByLabel('Amount').fill('-999999999999');
+      await visitor.page.getByLabel('Reason').fill('a mistake');
+      await visitor.page.getByRole('button', { name: /^Take back/ }).click();
+      await visitor.page.getByRole('alert').waitFor();
     },
   },
   {
     name: 'operators: a link to copy',
     open: async (visitor, pages) => {
-      await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
-      await visitor.page.getByRole('button', { name: 'Reset the sign-in of bob@example.com' }).click();
-      await visitor.page.getByRole('button', { name: 'Reset it' }).click();
-      await visitor.page.locator('.secret').waitFor();
+      await act('', 'Actions for bob@example.com', 'Reset sign-in…').open(visitor, pages);
+      await visitor.page.getByRole('button', { name: 'Reset sign-in', exact: true }).click();
+      await visitor.page.locator('.once').waitFor();
     },
   },
   {
-    name: 'operators: a prompt',
+    name: 'operators: a generation with its request',
     open: async (visitor, pages) => {
-      await openAsOperator(visitor, pages, 'work');
+      await openAsOperator(visitor, pages, 'queue');
       await visitor.page.getByRole('link', { name: 'picture-held' }).first().click();
-      await visitor.page.getByRole('button', { name: 'Show the prompt' }).click();
+      await visitor.page.getByRole('button', { name: 'Show request' }).click();
       await visitor.page.getByText('a cat', { exact: true }).first().waitFor();
+    },
+  },
+  {
+    name: 'operators: faults of the catalog',
+    open: async (visitor, pages) => {
+      await openAsOperator(visitor, pages, 'catalog');
+      await visitor.page.getByRole('button', { name: 'Check file' }).click();
+      await visitor.page.getByText('Line 3', { exact: true }).waitFor();
     },
   },
   {
@@ -198,17 +226,31 @@ const OPERATOR_PAGES: readonly Shown[] = [
       await visitor.page.route('**/console/api/operator/verify', (route) =>
         route.fulfill({ body: `${JSON.stringify({ ...LOOKED_AT, findings: ['The books of an account differ.'] })}\n` }),
       );
-      await openAsOperator(visitor, pages, 'books');
-      await visitor.page.getByRole('button', { name: 'Check the books' }).click();
+      await openAsOperator(visitor, pages, 'ledger');
+      await visitor.page.getByRole('button', { name: 'Check ledger' }).click();
       await visitor.page.getByText('do not match').waitFor();
     },
   },
 ];
+
+/** A catalog whose file has a fault since it was read. */
+const CATALOG: ReadCatalog = { models: MODELS, text: '# ours\nversion: 1\n', readAt: Date.now() };
+const FAULTS = [{ line: 3, message: 'models[0].price is required.' }];
+const CATALOG_SOURCE: CatalogSource = {
+  name: 'catalog.yaml',
+  inUse: () => CATALOG,
+  read: () => Promise.resolve(FAULTS),
+  reload: () => Promise.resolve(FAULTS),
+};
+
 describe('every page', () => {
   let pages: PageHarness | undefined;
   before(async function () {
     const webhookSender = new ReceivingSender(() => ({ status: 410 }));
-    pages = await orSkip(this, PageHarness.open({ people: { hasOperatorArea: true }, webhookSender }));
+    pages = await orSkip(
+      this,
+      PageHarness.open({ people: { hasOperatorArea: true }, webhookSender, catalogSource: CATALOG_SOURCE }),
+    );
     const { harness, person } = pages.service;
     const [app] = await Promise.all(
       ['studio', 'nightly renders'].map((name) => createApp(harness.context, { accountId: person.accountId, name })),

@@ -10,7 +10,7 @@ import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { HttpFrontsOptions } from '../harness/http-fronts.js';
 import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
-import type { Catalog } from '../../core/ports/catalog.js';
+import type { Catalog, CatalogSource } from '../../core/ports/catalog.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WebhookSender } from '../../core/ports/outside.js';
 import type { Providers } from '../../core/ports/provider.js';
@@ -24,6 +24,8 @@ export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'lim
   readonly webhookSender?: WebhookSender;
   readonly providers?: Providers;
   readonly catalog?: Catalog;
+  /** The file that operators see; none when absent. */
+  readonly catalogSource?: CatalogSource;
   /** The object store; files on this machine when absent. */
   readonly store?: ObjectStore;
   /** Whether the public address has the number of this machine, as that of the first start; pages are opened under its name. */
@@ -46,6 +48,7 @@ export class PageHarness {
     webhookSender,
     providers,
     catalog,
+    catalogSource,
     store,
     hasNumber = false,
     ...options
@@ -73,6 +76,7 @@ export class PageHarness {
           ...(webhookSender === undefined ? {} : { webhookSender }),
           ...(providers === undefined ? {} : { providers }),
           ...(catalog === undefined ? {} : { catalog }),
+          ...(catalogSource === undefined ? {} : { catalogSource }),
         },
       },
     );

@@ -13,7 +13,7 @@ function SignInWithPasskey() {
   return (
     <form method="post" action={`/sign-out?return=${encodeURIComponent(here)}`}>
       <button type="submit" class="button small">
-        Sign in with a passkey
+        Sign in again with a passkey
       </button>
     </form>
   );

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Page, PlaceLink } from '../parts/parts.js';
 import type { PageName } from '../places.js';
-import { API, Explained, refusalOf } from '../server.js';
+import { API, codeOf, Explained, refusalOf } from '../server.js';
 import { overview } from '../session.js';
 import { RecentSignInNeeded } from './acts.js';
 
@@ -35,6 +35,7 @@ export function linkTo(page: PageName, text: string, id?: string) {
 }
 
 const CUT = 'The connection to the server was lost. Try again.';
+const UNREADABLE = 'The server gave an answer that this page cannot read.';
 
 /** Requests a response that consists of lines of JSON. Throws `Explained`, or the refusal. */
 export async function* linesOf<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
@@ -48,7 +49,10 @@ export async function* linesOf<T>(path: string, signal: AbortSignal): AsyncGener
   const response = await fetch(API + path, init).catch(() => {
     throw new Explained(CUT);
   });
-  if (!response.ok || response.body === null) throw await refusalOf(response);
+  if (!response.ok || response.body === null) {
+    const refusal = await refusalOf(response);
+    throw codeOf(refusal) === '' ? new Explained(UNREADABLE) : refusal;
+  }
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
@@ -58,6 +62,15 @@ export async function* linesOf<T>(path: string, signal: AbortSignal): AsyncGener
     if (done) return;
     const lines = (rest + value).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) yield JSON.parse(line) as T;
+    for (const line of lines) yield lineOf<T>(line);
+  }
+}
+
+/** Throws `Explained` for a line that is not of the service, such as one of a proxy. */
+function lineOf<T>(line: string): T {
+  try {
+    return JSON.parse(line) as T;
+  } catch {
+    throw new Explained(UNREADABLE);
   }
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { CircleAlert, Search } from 'lucide-preact';
 import { Icon } from './icon.js';
 
@@ -115,11 +115,17 @@ class Pause {
 /** A field for a search as the person types. The key `/` leads to it. */
 export function SearchField({ label, placeholder, value, changed, maxLength = 200 }: SearchFieldProps) {
   const [pause] = useState(() => new Pause());
+  const field = useRef<HTMLInputElement>(null);
+  // What is looked for may change without the field, such as by a button that clears it.
+  useEffect(() => {
+    if (field.current !== null && document.activeElement !== field.current) field.current.value = value;
+  }, [value]);
   return (
     <label class="search">
       <Icon of={Search} size={14} />
       <span class="visually-hidden">{label}</span>
       <input
+        ref={field}
         type="search"
         class="input"
         data-search
