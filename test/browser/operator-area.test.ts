@@ -91,6 +91,7 @@ describe("the operator's area in a browser", () => {
     await anAccount('a studio to be found');
     await open(ACCOUNTS);
     await page.getByRole('searchbox').fill('TO BE FOUND');
+    await page.getByRole('heading', { name: 'Accounts with “TO BE FOUND”' }).waitFor();
     await page.getByRole('link', { name: 'a studio to be found' }).click();
     await focusOn(page, 'a studio to be found');
     await page.getByText('to begin with').waitFor();
@@ -470,6 +471,7 @@ describe("the operator's area in a browser", () => {
     await page.getByRole('button', { name: 'More actions' }).waitFor();
     await tabTo(page, 'More actions');
     await page.keyboard.press('Enter');
+    await focusOn(page, 'Rename…');
     await page.keyboard.press('ArrowDown');
     await focusOn(page, 'Suspend…');
     await page.keyboard.press('Enter');
@@ -477,8 +479,11 @@ describe("the operator's area in a browser", () => {
     await page.keyboard.press('Escape');
     await focusOn(page, 'More actions');
     await page.keyboard.press('Enter');
+    await focusOn(page, 'Rename…');
     await page.keyboard.press('s');
+    await focusOn(page, 'Suspend…');
     await page.keyboard.press('Enter');
+    await dialog().waitFor();
     await tabTo(page, 'Suspend account');
     await page.keyboard.press('Enter');
     await said('The account is suspended.');

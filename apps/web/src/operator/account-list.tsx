@@ -92,7 +92,9 @@ function AccountRow({ account }: { readonly account: Account }) {
         <AccountState account={account} />
       </td>
       <td data-name="Available" class="number">
-        {numberText(account.available_credits)} <span class="faint">{account.currency}</span>
+        <div>
+          {numberText(account.available_credits)} <span class="faint">{account.currency}</span>
+        </div>
       </td>
       <td data-name="Reserved" class="number">
         {numberText(account.reserved_credits)}

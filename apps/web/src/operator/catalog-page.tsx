@@ -176,10 +176,12 @@ function ModelsCard({ models }: { readonly models: readonly CatalogModel[] }) {
                 </span>
                 <small class="mono">{model.model_key}</small>
               </th>
-              <td data-name="Kind">{model.modality}</td>
+              <td data-name="Kind">{KINDS[model.modality] ?? model.modality}</td>
               <td data-name="Price">
-                {priceText(model.price)}
-                <small>{boundsText(model.price)}</small>
+                <div>
+                  {priceText(model.price)}
+                  <small>{boundsText(model.price)}</small>
+                </div>
               </td>
               <td data-name="Route">
                 <Route route={model.route} />
@@ -195,6 +197,7 @@ function ModelsCard({ models }: { readonly models: readonly CatalogModel[] }) {
   );
 }
 
+const KINDS: Readonly<Record<string, string>> = { image: 'Image', video: 'Video' };
 const MICRO = 1_000_000;
 
 /** The terms in credits: `2 + 0.5 per second`. */

@@ -110,12 +110,18 @@ class Pause {
     clearTimeout(this.timer);
     this.timer = setTimeout(work, delayMs);
   }
+
+  end(): void {
+    clearTimeout(this.timer);
+  }
 }
 
 /** A field for a search as the person types. The key `/` leads to it. */
 export function SearchField({ label, placeholder, value, changed, maxLength = 200 }: SearchFieldProps) {
   const [pause] = useState(() => new Pause());
   const field = useRef<HTMLInputElement>(null);
+  // Another page must not get the search of this one.
+  useEffect(() => () => pause.end(), [pause]);
   // What is looked for may change without the field, such as by a button that clears it.
   useEffect(() => {
     if (field.current !== null && document.activeElement !== field.current) field.current.value = value;

@@ -89,10 +89,12 @@ function Head({ account, path, ask, move }: HeadProps) {
   const isErased = account.erased_at !== undefined;
   return (
     <div class="page-head">
-      <div class="row wrap">
-        <AccountState account={account} />
-        <span class="small muted">{`Created ${dateText(account.created_at)}`}</span>
-        <CopyableId id={account.account_id} what="account id" />
+      <div class="grow">
+        <div class="row wrap">
+          <AccountState account={account} />
+          <span class="small muted">{`Created ${dateText(account.created_at)}`}</span>
+          <CopyableId id={account.account_id} what="account id" />
+        </div>
       </div>
       {isErased ? null : (
         <div class="row wrap">

@@ -56,8 +56,10 @@ function EntryRow({ entry }: { readonly entry: Entry }) {
         <Time at={entry.at} />
       </td>
       <td data-name="For">
-        {id === undefined ? null : linkTo('operator-queue', 'Generation', id)}
-        {id === undefined ? reason : <span class="muted">{` ${reason}`}</span>}
+        <div>
+          {id === undefined ? null : linkTo('operator-queue', 'Generation', id)}
+          {id === undefined ? reason : <span class="muted">{` ${reason}`}</span>}
+        </div>
       </td>
       <td data-name="By">{operator ?? credential ?? <span class="faint">–</span>}</td>
       <td data-name="Amount" class="number">
