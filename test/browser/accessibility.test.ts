@@ -164,7 +164,6 @@ const OPERATOR_PAGES: readonly Shown[] = [
   operator('the catalog', 'catalog', 'As this process has read it'),
   operator('the ledger check', 'ledger', 'Check ledger'),
   operator('a sign-in without a passkey', 'accounts', 'Operator pages need a sign-in', 'password'),
-  section('operators: somebody who is none', '/console/operator/accounts', 'You need operator rights'),
   {
     name: 'operators: the menu of an account',
     open: async (visitor, pages) => {

@@ -213,7 +213,9 @@ function QueueCard({ answer: { queue } }: { readonly answer: OverviewAnswer }) {
       {queue.length === 0 ? (
         <p class="body small muted">No generation is open.</p>
       ) : (
-        <div class="scroll-x">
+        // What scrolls must be reachable without a pointer.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <section class="scroll-x" tabIndex={0} aria-label="Open generations by model">
           <table class="table">
             <thead>
               <tr>
@@ -237,7 +239,7 @@ function QueueCard({ answer: { queue } }: { readonly answer: OverviewAnswer }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </section>
       )}
     </Card>
   );
@@ -283,7 +285,9 @@ function WaitingCard({ answer: { longest_waiting: waiting } }: { readonly answer
         </PlaceLink>
       }
     >
-      <div class="scroll-x">
+      {/* What scrolls must be reachable without a pointer. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <section class="scroll-x" tabIndex={0} aria-label="Generations that have waited longest">
         <table class="table">
           <thead>
             <tr>
@@ -315,7 +319,7 @@ function WaitingCard({ answer: { longest_waiting: waiting } }: { readonly answer
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </Card>
   );
 }

@@ -86,7 +86,7 @@ export function ProviderTable({ answer: { providers } }: { readonly answer: Prov
   return (
     // What scrolls must be reachable without a pointer.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section class="scroll-x" tabIndex={0} aria-label="Providers">
+    <section class="scroll-x" tabIndex={0} aria-label="Table of providers">
       <table class="table">
         <thead>
           <tr>

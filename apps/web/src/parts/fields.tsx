@@ -124,7 +124,8 @@ export function SearchField({ label, placeholder, value, changed, maxLength = 20
   useEffect(() => () => pause.end(), [pause]);
   // What is looked for may change without the field, such as by a button that clears it.
   useEffect(() => {
-    if (field.current !== null && document.activeElement !== field.current) field.current.value = value;
+    const input = field.current;
+    if (input !== null && document.activeElement !== input) input.value = value;
   }, [value]);
   return (
     <label class="search">

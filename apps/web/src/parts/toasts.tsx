@@ -38,8 +38,8 @@ export function Toasts() {
       <output class="visually-hidden" aria-live="polite">
         {spoken.value}
       </output>
-      <div class="toasts">
-        {shown.value === '' ? null : (
+      {shown.value === '' ? null : (
+        <aside class="toasts" aria-label="Notice">
           <p class="toast">
             <Icon of={CircleCheck} />
             {shown.value}
@@ -47,8 +47,8 @@ export function Toasts() {
               <Icon of={X} size={14} />
             </button>
           </p>
-        )}
-      </div>
+        </aside>
+      )}
     </>
   );
 }
