@@ -125,7 +125,7 @@ export function SearchField({ label, placeholder, value, changed, maxLength = 20
   // What is looked for may change without the field, such as by a button that clears it.
   useEffect(() => {
     const input = field.current;
-    if (input !== null && document.activeElement !== input) input.value = value;
+    if (input !== null && document.activeElement !== input) input.setRangeText(value, 0, input.value.length);
   }, [value]);
   return (
     <label class="search">
