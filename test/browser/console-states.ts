@@ -71,9 +71,8 @@ const openTile = (status: string): Shown => ({
   name: `a generation that is ${status}`,
   open: async (visitor, pages) => {
     await pages.openSignedIn(visitor, `/console/generations?status=${status}`);
-    await visitor.page.locator('.tile').first().click();
+    await visitor.page.locator('.tile-link').first().click();
     await visitor.page.getByText('Timeline').waitFor();
-    await visitor.page.getByText('Prompt', { exact: true }).waitFor();
   },
 });
 
@@ -199,13 +198,39 @@ export const CONSOLE_STATES: readonly Shown[] = [
     },
   },
   as('a suspended account', 'the playground', '/console/playground', 'until the operator resumes it'),
-  section('Generations', '/console/generations', '10 credits'),
-  section('generations that no filter lets through', '/console/generations?trace=none', 'Nothing matches'),
-  as('a new account', 'generations', '/console/generations', 'Make a first picture'),
+  section('Overview', '/console', 'Credits by day'),
+  as('a new account', 'overview', '/console', 'No generations yet'),
+  as('a suspended account', 'overview', '/console', 'This account is suspended.'),
+  section('Models', '/console/models', '10 credits per image'),
+  section('one model', '/console/models/picture', 'Parameters'),
+  section('a model that is not there', '/console/models/none', 'No model'),
+  section('an address without a page', '/console/nowhere', 'There is no page at this address'),
+  section('Generations', '/console/generations', 'a cat'),
+  section('Generations in lines', '/console/generations?view=list', '10'),
+  section('generations that no filter lets through', '/console/generations?status=cancelled', 'Nothing matches'),
+  as('a new account', 'generations', '/console/generations', 'No generations yet'),
   as('a suspended account', 'generations', '/console/generations', 'The account is suspended.'),
   openTile('succeeded'),
   openTile('failed'),
   openTile('running'),
+  {
+    name: 'a generation on a page of its own',
+    open: async (visitor, pages) => {
+      await openTile('succeeded').open(visitor, pages);
+      await visitor.page.reload();
+      await visitor.page.getByText('Timeline').waitFor();
+      await visitor.page.getByRole('tab', { name: /Ledger entries/ }).click();
+      await visitor.page.getByRole('row', { name: /Charged/ }).waitFor();
+    },
+  },
+  {
+    name: 'an output in full screen',
+    open: async (visitor, pages) => {
+      await openTile('succeeded').open(visitor, pages);
+      await visitor.page.getByRole('button', { name: 'Show in full screen' }).click();
+      await visitor.page.getByRole('dialog', { name: 'Output' }).waitFor();
+    },
+  },
   section(
     'a generation that is not there',
     '/console/generations/00000000-0000-7000-8000-000000000000',
@@ -215,16 +240,17 @@ export const CONSOLE_STATES: readonly Shown[] = [
     name: 'a question before a generation is deleted',
     open: async (visitor, pages) => {
       await openTile('failed').open(visitor, pages);
-      await visitor.page.getByRole('button', { name: 'Delete this generation' }).click();
-      await visitor.page.getByRole('dialog').waitFor();
+      await visitor.page.getByRole('button', { name: 'More actions' }).click();
+      await visitor.page.getByRole('menuitem', { name: 'Delete…' }).click();
+      await visitor.page.getByRole('button', { name: 'Delete generation' }).waitFor();
     },
   },
   section('Usage by day', '/console/usage', 'Closing balance'),
   section('Usage by key', '/console/usage?by=key', 'Closing balance'),
-  section('a range without use', '/console/usage?from=2001-01-01&to=2001-01-02', 'Nothing was used'),
+  section('a range without use', '/console/usage?from=2001-01-01&to=2001-01-02', 'No usage in these days'),
   section('a range that is refused', '/console/usage?from=2001-01-01&to=2009-01-02', 'at most 366 days'),
-  as('a new account', 'usage', '/console/usage', 'Nothing has moved yet.'),
-  as('a suspended account', 'usage', '/console/usage', 'The account is suspended'),
+  as('a new account', 'usage', '/console/usage', 'No entries yet'),
+  as('a suspended account', 'usage', '/console/usage', 'This account is suspended'),
   section('Webhooks', '/console/webhooks', 'of the shop'),
   section('webhooks of an App without any', '/console/webhooks?app=none', 'No webhooks in this App'),
   as('a new account', 'webhooks', '/console/webhooks', 'No webhooks yet'),

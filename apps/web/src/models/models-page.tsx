@@ -213,7 +213,7 @@ function Parameters({ schema }: { readonly schema: object }) {
       ) : (
         // What scrolls must be reachable without a pointer.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <section class="scroll-x" tabIndex={0} aria-labelledby="model-parameters">
+        <section class="scroll-x" tabIndex={0} aria-label="Table of the parameters">
           <table class="table">
             <thead>
               <tr>
