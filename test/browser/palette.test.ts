@@ -9,7 +9,7 @@ import { createKey } from '../../core/access/manage.js';
 import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
 import { SCOPES } from '../../core/access/credential.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
-import { focusOn, openPages, type Visitor } from './page-harness.js';
+import { focusOn, openPages, untilInPage, type Visitor } from './page-harness.js';
 
 const CONNECTIONS = '/console/connections';
 
@@ -85,8 +85,13 @@ describe('the command palette in a browser', () => {
     expect(await active()).to.equal('Switch to the light theme');
     await page.keyboard.press('ArrowDown');
     expect(await active()).to.equal('Switch to the dark theme');
+    await palette()
+      .getByText(/^Create “theme” with /)
+      .waitFor();
+    await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     expect(await active()).to.equal('Switch to the light theme');
+    await page.keyboard.press('ArrowUp');
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.documentElement.dataset.theme')).to.equal('dark');
@@ -109,13 +114,27 @@ describe('the command palette in a browser', () => {
     await page.waitForURL(/\/console\/generations\/[0-9a-f-]{36}$/);
   });
 
-  it('says that nothing matches', async () => {
+  it('takes a text that matches nothing to the playground, and not into the address', async () => {
     await open();
     await openPalette();
-    await page.keyboard.type('zzz');
-    await palette().getByText('Nothing matches “zzz”.').waitFor();
+    await page.keyboard.type('zzz a heron');
+    await selected()
+      .getByText(/^Create “zzz a heron” with /)
+      .waitFor();
     await page.keyboard.press('Enter');
-    expect(await palette().isVisible()).to.equal(true);
+    await titleIs('Playground');
+    const prompt = page.getByLabel('Prompt', { exact: true });
+    await prompt.waitFor();
+    expect(await prompt.inputValue()).to.equal('zzz a heron');
+    expect(page.url()).not.to.include('zzz');
+    await openPalette();
+    await page.keyboard.type('zzz an owl');
+    await selected()
+      .getByText(/^Create “zzz an owl” with /)
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await untilInPage(page, `[...document.querySelectorAll('textarea')].some(({ value }) => value === 'zzz an owl')`);
   });
 
   it('begins a key, copies the address of the MCP server, and signs out', async () => {

@@ -12,6 +12,7 @@ import {
   WandSparkles,
   Webhook,
 } from 'lucide-preact';
+import { useModels } from '../models/use-models.js';
 import { Icon } from '../parts/icon.js';
 import { Button, useCopy } from '../parts/buttons.js';
 import { Dialog } from '../parts/overlays.js';
@@ -21,7 +22,7 @@ import type { AccountGeneration } from '../server-types.js';
 import { overview } from '../session.js';
 import { useData } from '../use-data.js';
 import { iconOf } from './frame.js';
-import { isHelpOpen, isPaletteOpen } from './palette-state.js';
+import { handedPrompt, isHelpOpen, isPaletteOpen } from './palette-state.js';
 import { theme, THEMES } from './preferences.js';
 import { ShortcutList } from './shortcut-list.js';
 import { SHORTCUTS, SINGLE_KEYS } from './shortcuts.js';
@@ -180,6 +181,7 @@ const PAUSE_MS = 200;
 function useGroups(text: string): readonly Group[] {
   const acts = useActs();
   const generations = useGenerations(text);
+  const create = useCreate(text);
   const pages = pageEntries();
   const groups =
     text === ''
@@ -192,6 +194,7 @@ function useGroups(text: string): readonly Group[] {
           { title: 'Pages', entries: pages.filter((entry) => matches(entry, text)) },
           { title: 'Acts', entries: acts.filter((entry) => matches(entry, text)) },
           { title: 'Generations', entries: generations },
+          { title: 'Create', entries: create },
         ];
   const shown = groups.filter(({ entries }) => entries.length > 0);
   const count = shown.reduce((sum, { entries }) => sum + entries.length, 0);
@@ -264,6 +267,26 @@ function useActs(): readonly Entry[] {
     },
     { text: 'API reference', words: 'docs', icon: Book, run: () => window.location.assign('/docs') },
     { text: 'Sign out', words: 'log', icon: LogOut, run: signOut },
+  ];
+}
+
+/** Takes the text as a prompt to the playground, where the person sees what it costs. */
+function useCreate(text: string): readonly Entry[] {
+  const { value: models = [] } = useModels();
+  const usable = models.filter(({ prompt_rule: rule }) => rule !== 'none');
+  const model = usable.find(({ is_test: isTest }) => !isTest) ?? usable[0];
+  if (model === undefined || overview.value?.account.is_suspended !== false) return [];
+  const { model_key: key, display_name: name } = model;
+  return [
+    {
+      text: `Create “${text}” with ${name}`,
+      note: 'Playground',
+      icon: WandSparkles,
+      run: () => {
+        handedPrompt.value = text;
+        goTo(hrefOf('playground', { query: { model: key } }));
+      },
+    },
   ];
 }
 

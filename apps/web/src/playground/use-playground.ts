@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GenerationRequest, Output, Task } from '../api-types.js';
 import { isOpen } from '../generations/generation-texts.js';
 import type { ConsoleModel } from '../models/use-models.js';
+import { handedPrompt } from '../frame/palette-state.js';
 import { announce, say } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { AccountGeneration, GenerationDetail, GenerationInput, Overview } from '../server-types.js';
@@ -47,6 +48,7 @@ export function usePlayground({ overview, models, first, root }: PlaygroundParts
   const [warned, setWarned] = useState('');
   const details = useDetails(from);
   const history = useHistory(appId);
+  useHandedPrompt(form.setPrompt);
   const filling = useFilling({ form, references, models, details: details.value, from, appId });
   useEffect(() => keepDraft(account.id, { from: from ?? '', setup: form.setup }), [account.id, from, form.setup]);
 
@@ -170,6 +172,17 @@ function useInitial(accountId: string, models: readonly ConsoleModel[], first: C
   // The example is in the form now, where a person may change it.
   useEffect(() => changeQuery({ example: undefined }), []);
   return initial;
+}
+
+/** Takes the prompt that a person has typed into the palette. */
+function useHandedPrompt(take: (prompt: string) => void): void {
+  const handed = handedPrompt.value;
+  useEffect(() => {
+    if (handed === undefined) return;
+    take(handed);
+    handedPrompt.value = undefined;
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [handed]);
 }
 
 /** The generation that the address names. */
