@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { SearchX } from 'lucide-preact';
 import { Frame } from './frame/frame.js';
 import { GenerationsPage } from './generations/generations-page.js';
+import { ModelsPage } from './models/models-page.js';
 import { OverviewPage } from './overview/overview-page.js';
 import { lazy } from './frame/lazy.js';
 import { Overlays } from './frame/overlays.js';
@@ -18,12 +19,12 @@ const SHOWN: Readonly<Record<PageName, ComponentType<PageProps>>> = {
   'overview': OverviewPage,
   'playground': lazy(async () => (await import('./playground/playground-page.js')).PlaygroundPage, 'Playground'),
   'generations': GenerationsPage,
-  'models': lazy(async () => (await import('./models/models-page.js')).ModelsPage, 'Models'),
-  'usage': lazy(async () => (await import('./usage/usage-page.js')).UsagePage, 'Usage'),
-  'keys': lazy(async () => (await import('./keys/keys-page.js')).KeysPage, 'API keys'),
-  'webhooks': lazy(async () => (await import('./webhooks/webhooks-page.js')).WebhooksPage, 'Webhooks'),
-  'connections': lazy(async () => (await import('./connections/connections-page.js')).ConnectionsPage, 'Connections'),
-  'account': lazy(async () => (await import('./account/account-page.js')).AccountPage, 'Account'),
+  'models': ModelsPage,
+  'usage': lazy(async () => (await import('./developer-pages.js')).UsagePage, 'Usage'),
+  'keys': lazy(async () => (await import('./developer-pages.js')).KeysPage, 'API keys'),
+  'webhooks': lazy(async () => (await import('./developer-pages.js')).WebhooksPage, 'Webhooks'),
+  'connections': lazy(async () => (await import('./developer-pages.js')).ConnectionsPage, 'Connections'),
+  'account': lazy(async () => (await import('./developer-pages.js')).AccountPage, 'Account'),
   'operator': OPERATOR,
   'operator-queue': OPERATOR,
   'operator-providers': OPERATOR,

@@ -1,4 +1,6 @@
-import { ApiError, Darkroom, Transport } from '../../../clients/typescript/src/index.js';
+import type { GenerationTask as Task } from '../../../clients/typescript/src/generated/api.js';
+import { ApiError } from '../../../clients/typescript/src/errors.js';
+import { Transport } from '../../../clients/typescript/src/transport.js';
 
 /** A key that no other intent has. */
 export { randomKey } from '../../../clients/typescript/src/bytes.js';
@@ -12,9 +14,14 @@ const WRITE_TRIES = 3;
 
 const own = new Transport(window.location.origin, undefined, API);
 
-/** The API as an App of the account, with the rights of the person who is signed in. */
-export function apiOf(appId: string): Darkroom {
-  return new Darkroom({ transport: new Transport(window.location.origin, undefined, API + inApp(appId, '')) });
+/** Requests to the API as an App of the account, with the rights of the person who is signed in. */
+export function transportOf(appId: string): Transport {
+  return new Transport(window.location.origin, undefined, API + inApp(appId, ''));
+}
+
+/** Requests that a generation end. It may still succeed. */
+export function cancelGeneration(appId: string, generationId: string): Promise<Task> {
+  return change<Task>(inApp(appId, `/generations/${generationId}/cancel`));
 }
 
 /** The path of an endpoint of the API for an App, below `API`. */

@@ -57,18 +57,20 @@ export interface CreateOptions extends KeyedOptions {
 /** The suffix that a base URL may have, as in the documentation of the API. */
 const TRAILING_PATH = new RegExp(`(?:${BASE_PATH})?/*$`);
 
-/**
- * The API of a Darkroom service. Refusals are thrown as `ApiError`, missing answers as `ConnectionError`. A `transport` of one's
- * own sends the requests of this object instead.
- */
+/** The API of a Darkroom service. Refusals are thrown as `ApiError`, missing answers as `ConnectionError`. */
 export class Darkroom {
   /** The plain requests on which everything here is built, for endpoints that are newer than this library. */
   readonly transport: Transport;
   /** Endpoints that are notified when generations end. */
   readonly webhooks: Webhooks;
 
-  constructor(options: DarkroomOptions | { readonly transport: Transport }) {
-    this.transport = 'transport' in options ? options.transport : transportTo(options);
+  constructor({ baseUrl, apiKey }: DarkroomOptions) {
+    const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol))
+      throw new TypeError('baseUrl must be an http or https URL.');
+    if (apiKey !== undefined && !/^[\x21-\x7e]{1,512}$/.test(apiKey))
+      throw new TypeError('apiKey must be one word of visible ASCII characters.');
+    this.transport = new Transport(url.href.replace(TRAILING_PATH, ''), apiKey);
     this.webhooks = new Webhooks(this.transport);
   }
 
@@ -249,13 +251,4 @@ export class Darkroom {
   private async write<T>(path: string, body: unknown, options: CallOptions): Promise<T> {
     return (await this.transport.post<T>(path, body, options)).data;
   }
-}
-
-function transportTo({ baseUrl, apiKey }: DarkroomOptions): Transport {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new TypeError('baseUrl must be an http or https URL.');
-  if (apiKey !== undefined && !/^[\x21-\x7e]{1,512}$/.test(apiKey))
-    throw new TypeError('apiKey must be one word of visible ASCII characters.');
-  return new Transport(url.href.replace(TRAILING_PATH, ''), apiKey);
 }

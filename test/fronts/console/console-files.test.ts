@@ -11,8 +11,8 @@ import { OPERATOR_PAGES } from '../../../apps/http/console/operator/routes.js';
 
 const WEB = new URL('../../../web/', import.meta.url);
 const KB = 1_000;
-/** The bounds of the compressed files, in bytes: all scripts, those of the first page, and the styles. */
-const BUDGET = { scripts: 70 * KB, firstScripts: 45 * KB, styles: 10 * KB, fonts: 80 * KB } as const;
+/** The bounds of the files with gzip, in bytes: all scripts, those of the first page, and the styles; and of the fonts as they are. */
+const BUDGET = { scripts: 112 * KB, firstScripts: 45 * KB, styles: 10 * KB, fonts: 80 * KB } as const;
 
 describe('the files of the console', () => {
   let page: string;

@@ -3,8 +3,11 @@ import { useState, useEffect } from 'preact/hooks';
 import { Fault, Page } from '../parts/parts.js';
 import { focusOnTitle } from '../places.js';
 
-/** A component in a file of its own, which is loaded the first time that it is shown. */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, title: string): ComponentType<P> {
+/**
+ * A component in a file of its own, which is loaded the first time that it is shown. With a title it is a page; without one a
+ * part of a page, which takes no focus.
+ */
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, title?: string): ComponentType<P> {
   let loaded: ComponentType<P> | undefined;
   return function Lazy(props: P) {
     const [Shown, setShown] = useState<ComponentType<P> | undefined>(() => loaded);
@@ -20,13 +23,10 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, ti
       );
     }, []);
     useEffect(() => {
-      if (Shown !== undefined) focusOnTitle();
+      if (Shown !== undefined && title !== undefined) focusOnTitle();
     }, [Shown]);
     if (Shown !== undefined) return <Shown {...props} />;
-    return (
-      <Page title={title}>
-        {isLost ? <Fault text="This part of the page could not be loaded. Reload the page." /> : null}
-      </Page>
-    );
+    const fault = isLost ? <Fault text="This part of the page could not be loaded. Reload the page." /> : null;
+    return title === undefined ? fault : <Page title={title}>{fault}</Page>;
   };
 }

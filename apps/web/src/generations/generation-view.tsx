@@ -24,7 +24,7 @@ import { Badge, creditsText, Loaded, PageLink, PlaceLink, Time } from '../parts/
 import { Tabs } from '../parts/tabs.js';
 import { announce } from '../parts/toasts.js';
 import { goTo, hrefOf } from '../places.js';
-import { apiOf, readable } from '../server.js';
+import { cancelGeneration, inApp, readable, remove } from '../server.js';
 import type { AccountGeneration, GenerationDetail, ShownRequest } from '../server-types.js';
 import { useData, useLatest } from '../use-data.js';
 import { creatorText, isOpen, STATUS_LOOKS, STATUS_TEXTS, TIMELINE_TEXTS } from './generation-texts.js';
@@ -276,9 +276,8 @@ function Acts({ generation, reload, deleted }: ActsProps) {
   const [isDeleting, setDeleting] = useState(false);
   const { generation_id: id, app } = generation;
   const [isCopied, copy] = useCopy(window.location.origin + hrefOf('generations', { id }), 'the link');
-  const api = apiOf(app.id);
   const cancel = async (): Promise<void> => {
-    await api.cancel(id);
+    await cancelGeneration(app.id, id);
     await reload();
   };
   return (
@@ -312,7 +311,7 @@ function Acts({ generation, reload, deleted }: ActsProps) {
         consequence="The request and the outputs are removed. What was charged stays charged. This can’t be undone."
         doIt="Delete generation"
         busyText="Deleting…"
-        action={() => api.deleteGeneration(id)}
+        action={() => remove(inApp(app.id, `/generations/${id}`))}
         done={() => {
           announce('The generation is deleted.');
           if (deleted === undefined) goTo(hrefOf('generations'));

@@ -3,6 +3,7 @@ import { Grid2x2, Images, List, SearchX, WandSparkles } from 'lucide-preact';
 import { STATUSES, type UsageRow } from '../api-types.js';
 import { appName, type UsableApps, useApps } from '../apps/usable-apps.js';
 import { dayText, numberText } from '../format.js';
+import { lazy } from '../frame/lazy.js';
 import { Gallery, GallerySkeleton, overList } from '../media/gallery.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
 import { useModels } from '../models/use-models.js';
@@ -17,8 +18,10 @@ import type { AccountGeneration, Key } from '../server-types.js';
 import { useData, useLatest } from '../use-data.js';
 import { type GenerationFilter, type GenerationsList, useGenerationList } from './generation-list.js';
 import { creatorText, isOpen, STATUS_LOOKS, STATUS_TEXTS, statusOf } from './generation-texts.js';
-import { GenerationPage } from './generation-page.js';
-import { GenerationView } from './generation-view.js';
+
+/** Loaded with the first generation that is opened. */
+const GenerationView = lazy(async () => (await import('./generation-view.js')).GenerationView);
+const GenerationPage = lazy(async () => (await import('./generation-page.js')).GenerationPage, 'Generation');
 
 const FILTERS = ['app', 'status', 'model', 'key', 'kind', 'q', 'from', 'to'] as const;
 type View = 'grid' | 'list';

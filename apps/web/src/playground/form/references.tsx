@@ -5,7 +5,8 @@ import { numberText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
 import { FieldError } from '../../parts/fields.js';
 import { Icon } from '../../parts/icon.js';
-import { apiOf, Explained, randomKey, readable, sentenceOf } from '../../server.js';
+import { uploadReference } from '../../../../../clients/typescript/src/upload.js';
+import { change, Explained, inApp, randomKey, readable, sentenceOf, transportOf } from '../../server.js';
 
 /** A reference file: being uploaded, or on the server. */
 export interface Reference {
@@ -61,7 +62,8 @@ export function useReferences(appId: string): References {
     sending.current.set(key, controller);
     const { signal } = controller;
     try {
-      const uploadId = await apiOf(appId).upload({ file, role }, { signal, addressOf: readable, maxTries: SEND_TRIES });
+      const options = { intent: randomKey(), signal, addressOf: readable, maxTries: SEND_TRIES };
+      const uploadId = await uploadReference(transportOf(appId), { file, role }, options);
       if (!signal.aborted) update(key, { state: 'ready', uploadId });
     } catch (error) {
       // The library names the type of file that it does not take in a TypeError.
@@ -72,9 +74,7 @@ export function useReferences(appId: string): References {
   /** One that stays on the server is lost by nobody: the server removes uploads that no generation uses. */
   const discard = ({ uploadId, file }: Reference): void => {
     if (uploadId === undefined || file === undefined) return;
-    apiOf(appId)
-      .deleteUpload(uploadId)
-      .catch(() => undefined);
+    change(inApp(appId, `/uploads/${uploadId}`), {}, { method: 'DELETE' }).catch(() => undefined);
   };
   const again = (key: string, changes: Partial<Reference> = {}): void => {
     const found = all.find((one) => one.key === key);

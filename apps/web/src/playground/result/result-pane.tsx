@@ -16,7 +16,7 @@ import { Tabs } from '../../parts/tabs.js';
 import { say } from '../../parts/toasts.js';
 import { hrefOf } from '../../places.js';
 import type { GenerationDetail } from '../../server-types.js';
-import { apiOf, readable } from '../../server.js';
+import { cancelGeneration, readable } from '../../server.js';
 import type { Data } from '../../use-data.js';
 import type { Shape } from '../form/parameters.js';
 
@@ -321,7 +321,7 @@ interface WaitingProps {
 function Waiting({ generation, progress: { part, position = 0 }, isCancelling, reload }: WaitingProps) {
   const { generation_id: id, status, app } = generation;
   const cancel = async (): Promise<void> => {
-    await apiOf(app.id).cancel(id);
+    await cancelGeneration(app.id, id);
     await reload();
   };
   return (
