@@ -38,12 +38,14 @@ describe('the playground on a bucket of MinIO', () => {
     await page.getByText('Ready').waitFor();
     const { origin } = new URL((await sent).url());
     expect(harness.otherOrigins).to.deep.equal([origin]);
-    await page.getByLabel('size').selectOption({ label: '96x64' });
+    await page.getByRole('radio', { name: '96 × 64' }).check();
     await page.getByLabel('Prompt', { exact: true }).fill('a cat');
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await pictureOf(page, '.outputs img', 96);
+    await page.getByRole('button', { name: 'Create image', exact: true }).click();
+    await page.getByAltText('Image: a cat').click();
+    await pictureOf(page, '.lightbox img', 96);
+    await page.keyboard.press('Escape');
     const saving = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download picture' }).click();
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
     expect((await saving).suggestedFilename()).to.match(/-1\.png$/);
     await visitor.context.close();
     expect(visitor.faults).to.deep.equal([]);

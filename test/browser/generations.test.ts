@@ -12,7 +12,7 @@ import { createGeneration } from '../../core/generation/create-generation.js';
 import type { JsonObject } from '../../core/json.js';
 import { consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/clocks.js';
-import { focusOn, openPages, untilInPage, type Visitor } from './page-harness.js';
+import { focusOn, openPages, thumbnailOf, untilInPage, type Visitor } from './page-harness.js';
 
 const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 
@@ -47,18 +47,13 @@ describe('generations in a browser', () => {
   const tile = (id: string) => page.locator(`a[href^="/console/generations/${id}"]`);
   const open = (path: string) => harness().openSignedIn(visitor, path);
   const drawer = () => page.getByRole('dialog', { name: 'Generation', exact: true });
-  /** Waits until a picture is drawn from a thumbnail. */
-  const thumbnailOf = async (selector: string): Promise<void> => {
-    const image = `document.querySelector(${JSON.stringify(selector)})`;
-    await untilInPage(page, `${image}?.naturalWidth > 0 && ${image}.currentSrc.includes('/thumbnails/')`);
-  };
   const pathname = () => new URL(page.url()).pathname;
 
   it('shows pictures that load, and opens one in a drawer with an address of its own', async () => {
     const id = await made({ prompt: 'the first cat' });
     await open('/console/generations');
     await tile(id).waitFor();
-    await thumbnailOf(`a[href^="/console/generations/${id}"] img`);
+    await thumbnailOf(page, `a[href^="/console/generations/${id}"] img`);
     await tile(id).click();
     await drawer().getByText('Timeline').waitFor();
     expect(pathname()).to.equal(`/console/generations/${id}`);
@@ -73,7 +68,7 @@ describe('generations in a browser', () => {
     const id = await made({ prompt: 'a cat alone', client_trace_id: 'order-17' });
     await open(`/console/generations/${id}`);
     await page.getByRole('heading', { level: 1, name: 'a cat alone' }).waitFor();
-    await thumbnailOf('.stage img');
+    await thumbnailOf(page, '.stage img');
     const timeline = page.locator('.timeline li');
     const events = (await timeline.allInnerTexts()).map((text) => text.split('\n')[0]);
     expect(events).to.deep.equal(['Created', 'Started', 'Sent to the provider', 'Succeeded', 'Settled']);

@@ -10,7 +10,7 @@ import { createAccount, createApp, createKey } from '../../core/access/manage.js
 import { createPerson } from '../../core/people/manage-people.js';
 import { appsForKeys } from '../../core/people/own-keys.js';
 import { PASSWORD } from '../fronts/oauth/oauth-harness.js';
-import { focusOn, openPages, pictureOf, tabTo, type Visitor } from './page-harness.js';
+import { focusOn, openPages, tabTo, thumbnailOf, type Visitor } from './page-harness.js';
 import { outputOf } from './shell.js';
 
 const KEYS = '/console/keys';
@@ -170,7 +170,7 @@ describe('the page of API keys in a browser', () => {
     const answer = JSON.parse(await outputOf(request, { DARKROOM_API_KEY: secret })) as object;
     expect(answer).to.have.nested.property('data.status', 'succeeded');
     await page.getByText('credits charged').waitFor();
-    await pictureOf(page, '.first-result img', 96);
+    await thumbnailOf(page, '.first-result img');
     await page.getByRole('button', { name: 'Copy as .env line' }).click();
     await page.getByRole('status').filter({ hasText: 'Copied the line.' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(`DARKROOM_API_KEY=${secret}`);

@@ -34,11 +34,11 @@ describe('pages under localhost of a service that is public under a number', () 
     const png = { name: 'first.png', mimeType: 'image/png', buffer: Buffer.from(await referenceFile('png')) };
     await page.locator('input[type=file]').setInputFiles(png);
     await page.getByText('Ready').waitFor();
-    await page.getByLabel('size').selectOption({ label: '96x64' });
+    await page.getByRole('radio', { name: '96 × 64' }).check();
     await page.getByLabel('Prompt', { exact: true }).fill('a cat');
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await page.getByRole('heading', { name: 'Succeeded', exact: true }).waitFor();
-    await pictureOf(page, '.outputs img', 96);
+    await page.getByRole('button', { name: 'Create image', exact: true }).click();
+    await page.getByAltText('Image: a cat').click();
+    await pictureOf(page, '.lightbox img', 96);
   });
 
   it('are where the sign-in page under the number leads for a passkey', async () => {

@@ -208,6 +208,15 @@ export function pictureOf(page: Page, selector: string, widthPx: number): Promis
   return untilInPage(page, `document.querySelector(${JSON.stringify(selector)})?.naturalWidth === ${widthPx}`);
 }
 
+/**
+ * Waits until the picture that a selector finds is drawn from a thumbnail. Browsers say of such a picture how wide it is shown,
+ * and not how wide its file is.
+ */
+export function thumbnailOf(page: Page, selector: string): Promise<void> {
+  const image = `document.querySelector(${JSON.stringify(selector)})`;
+  return untilInPage(page, `${image}?.naturalWidth > 0 && ${image}.currentSrc.includes('/thumbnails/')`);
+}
+
 /** Presses Tab until something has the focus. Fails after a hundred. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 100; presses += 1) {
