@@ -122,6 +122,7 @@ describe('the examples of the OpenAPI document', function suite() {
     expect(created['status']).to.equal('succeeded');
     const generation = idsIn(created);
     await both('getGeneration', generation);
+    await both('getThumbnails', generation);
     await both('listGenerations');
     await streamed('watchGeneration', generation, {});
     await both('getCredits');
