@@ -135,8 +135,8 @@ describe('an adapter in its own package', () => {
   it('finds the account page in the package that it is installed beside', () => {
     const web = join(folder, 'node_modules/darkroom-server/dist/web');
     const files = [...readFileSync(join(web, 'index.html'), 'utf8').matchAll(/"\/console\/(assets\/[^"]+)"/g)];
-    expect(files).to.have.lengthOf(2);
-    for (const [, file = ''] of files) expect(readFileSync(join(web, file)).byteLength).to.be.above(1_000);
+    expect(files).to.have.lengthOf.at.least(3);
+    for (const [, file = ''] of files) expect(readFileSync(join(web, file)).byteLength).to.be.above(0);
   });
 
   it('passes the contract of its port, run from that package', () => {
