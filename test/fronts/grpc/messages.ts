@@ -202,7 +202,8 @@ export function statementOf(statement: ListOwnEntriesResponse): JsonObject {
 }
 
 export function modelOf(model: Model): JsonObject {
-  const { price, ...own } = shownAs(ModelSchema, model);
+  // REST has no fields for the examples and the mark of test models.
+  const { price, examples: _examples, is_test: _isTest, ...own } = shownAs(ModelSchema, model);
   if (price === undefined) return own;
   const { unit, credits } = price as JsonObject;
   return { ...own, price_unit: unit as Json, price: credits as Json };
