@@ -179,12 +179,7 @@ interface Behind<T, A> {
   readonly last: A;
 }
 
-/** The maximum number of empty pages to skip in a row. */
-const MAX_EMPTY_PAGES = 5;
-
 interface PagesOptions {
-  /** Skips empty pages, where a page may be empty although more follow. */
-  readonly skipsEmpty?: boolean;
   /** As of `useData`, until a later page is loaded, so that no item moves away. */
   readonly everyMs?: number;
 }
@@ -193,20 +188,11 @@ interface PagesOptions {
 export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>(
   path: string,
   name: N,
-  { skipsEmpty = false, everyMs }: PagesOptions = {},
+  { everyMs }: PagesOptions = {},
 ): Pages<T, A> {
   const [behind, setBehind] = useState<Behind<T, A>>();
-  const load = useCallback(
-    async (first: string, signal?: AbortSignal): Promise<A> => {
-      let page = await read<A>(first, signal);
-      for (let left = skipsEmpty ? MAX_EMPTY_PAGES : 0; left > 0 && isEmpty(page, name); left -= 1)
-        page = await read<A>(after(path, page), signal);
-      return page;
-    },
-    [path, name, skipsEmpty],
-  );
   const isFollowed = everyMs !== undefined && behind === undefined;
-  const first = useData<A>(path, { load, ...(isFollowed ? { everyMs } : {}) });
+  const first = useData<A>(path, isFollowed ? { everyMs } : {});
   const reading = useAction();
   const { value, reload: readFirst } = first;
   const known = behind !== undefined && behind.first === value ? behind : undefined;
@@ -216,7 +202,7 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
     reading
       .run(async () => {
         if (value === undefined || last === undefined) return;
-        const page = await load(after(path, last));
+        const page = await read<A>(after(path, last));
         setBehind({ first: value, items: [...(known?.items ?? []), ...page[name]], last: page });
       })
       .then(() => undefined);
@@ -234,11 +220,6 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
     more: cursor === undefined ? undefined : more,
     isReading: reading.isBusy,
   };
-}
-
-/** Whether a page has no items, although there are more. */
-function isEmpty<N extends string>(page: Page<N, unknown>, name: N): boolean {
-  return page[name].length === 0 && page.next_cursor !== undefined;
 }
 
 /** The path of the page after this one. */

@@ -3,6 +3,7 @@ import { dateText } from '../format.js';
 import { ConfirmButton } from '../parts/buttons.js';
 import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps } from '../parts/parts.js';
 import { ScopeTags } from '../parts/scope-tags.js';
+import { Table } from '../parts/table.js';
 import { Expiry, UsedOn } from '../parts/times.js';
 import type { Connection } from '../server-types.js';
 import { change } from '../server.js';
@@ -61,27 +62,14 @@ interface ConnectionTableProps {
 
 function ConnectionTable({ shown, said }: ConnectionTableProps) {
   return (
-    <div class="stacking">
-      <table class="table" aria-labelledby="connections">
-        <thead>
-          <tr>
-            {['Program', 'Connected by', 'Uses', 'Scopes', 'Last used', 'Spent', 'Expires'].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col">
-              <span class="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((connection) => (
-            <ConnectionRow key={connection.id} shown={connection} said={said} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      labelledBy="connections"
+      columns={['Program', 'Connected by', 'Uses', 'Scopes', 'Last used', 'Spent', 'Expires']}
+      hasActs
+      items={shown}
+    >
+      {(connection) => <ConnectionRow key={connection.id} shown={connection} said={said} />}
+    </Table>
   );
 }
 

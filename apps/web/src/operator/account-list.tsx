@@ -11,7 +11,7 @@ import { usePages } from '../use-data.js';
 import { type Act, ActDialog } from './acts.js';
 import { AreaPage, linkTo } from './places.js';
 import type { Account } from './server-types.js';
-import { Table } from './table.js';
+import { Table } from '../parts/table.js';
 
 /** All accounts, or those that are looked for, with their balances. */
 export function AccountList() {

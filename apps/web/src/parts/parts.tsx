@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ChevronRight, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-preact';
-import { dateText, preciseTimeText, sinceText } from '../format.js';
+import { preciseTimeText, sinceText } from '../format.js';
 import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
 import { currency, overview } from '../session.js';
 import { numberText } from '../format.js';
@@ -119,86 +119,6 @@ export function Facts({ facts }: FactsProps) {
         <Fact key={name} name={name} text={text} />
       ))}
     </dl>
-  );
-}
-
-interface ChoiceProps<T extends string | number> {
-  readonly label: string;
-  readonly name?: string;
-  readonly value: T | string | undefined;
-  /** The text for no choice; null where there must be one. */
-  readonly none?: string | null;
-  readonly among: readonly T[];
-  readonly text: (one: T) => string;
-  readonly changed?: (value: string) => void;
-}
-
-/** A field with one of some values. */
-export function Choice<T extends string | number>(props: ChoiceProps<T>) {
-  const { label, name, value, none = 'Any', among, text, changed } = props;
-  return (
-    <label class="field">
-      <span class="label">{label}</span>
-      <select
-        class="input"
-        name={name}
-        value={value ?? ''}
-        onChange={({ currentTarget }) => changed?.(currentTarget.value)}
-      >
-        {none === null ? null : <option value="">{none}</option>}
-        {among.map((one) => (
-          <option key={one} value={one}>
-            {text(one)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-interface RowsProps<T> {
-  readonly items: readonly T[];
-  /** The text where there is none. */
-  readonly empty: ComponentChildren;
-  readonly children: (item: T) => ComponentChildren;
-}
-
-/** A list, one row for each item. */
-export function Rows<T>({ items, empty, children }: RowsProps<T>) {
-  return items.length === 0 ? <p class="empty">{empty}</p> : <ul class="list">{items.map(children)}</ul>;
-}
-
-interface RowProps {
-  readonly title: ComponentChildren;
-  /** The note beside its title. */
-  readonly badge?: string | undefined;
-  readonly isWarning?: boolean;
-  /** Whether it no longer counts. */
-  readonly isOver?: boolean;
-  /** The buttons beside its title. */
-  readonly actions?: ComponentChildren;
-  /** Between its title and its facts. */
-  readonly note?: string | undefined;
-  readonly facts: FactsProps['facts'];
-  /** Below its facts. */
-  readonly children?: ComponentChildren;
-}
-
-/** One item of a list. */
-export function Row({ title, badge, isWarning = false, isOver = false, actions, note, facts, children }: RowProps) {
-  return (
-    <li class={isOver ? 'over' : undefined}>
-      <div class="grow stack-s">
-        <h3 class="row wrap">
-          {title}
-          {badge === undefined ? null : <Badge look={isWarning ? 'fail' : undefined}>{badge}</Badge>}
-        </h3>
-        {note === undefined ? null : <p class="small muted">{note}</p>}
-        <Facts facts={facts} />
-        {children}
-      </div>
-      {actions === undefined ? null : <div class="row wrap">{actions}</div>}
-    </li>
   );
 }
 
@@ -328,12 +248,6 @@ export function Time({ at }: { readonly at: string }) {
       {sinceText(at, now)}
     </time>
   );
-}
-
-/** A UTC day, or "never" without one. */
-export function DayOf({ at, none = 'Never' }: { readonly at: string | null; readonly none?: string }) {
-  if (at === null) return <span class="faint">{none}</span>;
-  return <time dateTime={at}>{dateText(at)}</time>;
 }
 
 /** An amount with the account's name for its credits. */

@@ -13,7 +13,7 @@ import { overview } from '../../session.js';
 import { afterChange, type Pages, usePages, useShownOnce } from '../../use-data.js';
 import { type Act, ActDialog } from '../acts.js';
 import { type Account, type AppStorage, bytesText, counted, type Key, type Storage } from '../server-types.js';
-import { RowMenu, Table } from '../table.js';
+import { RowMenu, Table } from '../../parts/table.js';
 
 interface AppsAndKeysProps {
   readonly path: string;

@@ -10,7 +10,7 @@ import { change } from '../../server.js';
 import { afterChange, usePages, useShownOnce } from '../../use-data.js';
 import { type Act, ActDialog } from '../acts.js';
 import { counted, type Person, type WithLink } from '../server-types.js';
-import { RowMenu, Table } from '../table.js';
+import { RowMenu, Table } from '../../parts/table.js';
 import { erasePersonAct } from './erasures.js';
 
 /** Shows the sign-in link that a change has made. */

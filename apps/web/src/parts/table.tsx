@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Ellipsis } from 'lucide-preact';
-import { Icon } from '../parts/icon.js';
-import { type MenuItem, MenuButton } from '../parts/overlays.js';
+import { Icon } from './icon.js';
+import { type MenuItem, MenuButton } from './overlays.js';
 
 interface TableProps<T> {
   /** The id of its heading. */
@@ -12,11 +12,22 @@ interface TableProps<T> {
   /** Whether each row ends with its acts. */
   readonly hasActs?: boolean;
   readonly items: readonly T[];
+  /** The row of an item. */
   readonly children: (item: T) => ComponentChildren;
+  /** Rows after those of the items. */
+  readonly after?: ComponentChildren;
 }
 
 /** A table whose rows become a list where it has no room: the cells have the names of their columns in `data-name`. */
-export function Table<T>({ labelledBy, columns, numbers = [], hasActs = false, items, children }: TableProps<T>) {
+export function Table<T>({
+  labelledBy,
+  columns,
+  numbers = [],
+  hasActs = false,
+  items,
+  children,
+  after,
+}: TableProps<T>) {
   return (
     <div class="stacking">
       <table class="table" aria-labelledby={labelledBy}>
@@ -39,7 +50,10 @@ export function Table<T>({ labelledBy, columns, numbers = [], hasActs = false, i
             ) : null}
           </tr>
         </thead>
-        <tbody>{items.map(children)}</tbody>
+        <tbody>
+          {items.map(children)}
+          {after}
+        </tbody>
       </table>
     </div>
   );
