@@ -398,7 +398,7 @@ describe('what operators do in a browser', () => {
         attribution: { credentialId: 'a key', modelKey: 'picture' },
       });
       const [hold] = await listOf('/work', 'work');
-      expect(hold).to.include({ generation_id: UNKNOWN, held_credits: 5 }).and.not.have.property('generation');
+      expect(hold).to.include({ generation_id: UNKNOWN, reserved_credits: 5 }).and.not.have.property('generation');
     });
 
     it('shows a generation without its prompt, and the prompt only with a record of it', async () => {

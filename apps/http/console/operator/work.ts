@@ -37,7 +37,7 @@ export const WORK_OPERATIONS: readonly OperatorOperation[] = [
   }),
 ];
 
-/** The work of any account that credits are held for, the oldest first. */
+/** The work of any account that credits are reserved for, the oldest first. */
 async function listOpenWork({ context, page, json }: OperatorCall): Promise<object> {
   const { items, nextCursor } = await pageByToken(page, 'open work', (asked) => openWork(context, asked), 'cursor');
   const ids = [...new Set(items.map(({ hold }) => hold.accountId))];
@@ -49,8 +49,8 @@ async function listOpenWork({ context, page, json }: OperatorCall): Promise<obje
       generation_id: hold.generationId,
       account_id: hold.accountId,
       account_name: names.get(hold.accountId),
-      held_credits: hold.credits,
-      held_at: new Date(hold.heldAt).toISOString(),
+      reserved_credits: hold.credits,
+      reserved_at: new Date(hold.heldAt).toISOString(),
       ...(generation === null ? {} : { generation: json.generationJson(generation) }),
     })),
     next_cursor: nextCursor,

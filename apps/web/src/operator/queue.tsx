@@ -64,7 +64,7 @@ export function QueuePage() {
 /** The age of the oldest of all, of those that wait and of those that run, among those that are shown, which are the oldest. */
 function figuresOf(work: readonly Work[], now: string, hasMore: boolean): readonly Figure[] {
   const figure = (name: string, among: readonly Work[]): Figure => {
-    const since = among[0]?.held_at;
+    const since = among[0]?.reserved_at;
     return {
       name,
       value: numberText(among.length),
@@ -94,8 +94,8 @@ function WorkRow({ work, now, cancel }: WorkRowProps) {
   return (
     <tr>
       <th scope="row" class="num nowrap">
-        <time dateTime={work.held_at} title={preciseTimeText(work.held_at)}>
-          {ageText(work.held_at, now)}
+        <time dateTime={work.reserved_at} title={preciseTimeText(work.reserved_at)}>
+          {ageText(work.reserved_at, now)}
         </time>
       </th>
       <td data-name="Status">
@@ -110,7 +110,7 @@ function WorkRow({ work, now, cancel }: WorkRowProps) {
         {numberText(generation?.attempts ?? 0)}
       </td>
       <td data-name="Reserved" class="number">
-        {numberText(work.held_credits)}
+        {numberText(work.reserved_credits)}
       </td>
       <td class="row-menu">
         {generation !== undefined && isOpen(generation) ? (

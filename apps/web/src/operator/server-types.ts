@@ -135,8 +135,8 @@ export interface Work {
   readonly generation_id: string;
   readonly account_id: string;
   readonly account_name?: string;
-  readonly held_credits: number;
-  readonly held_at: string;
+  readonly reserved_credits: number;
+  readonly reserved_at: string;
   readonly generation?: Generation;
 }
 
