@@ -3,7 +3,7 @@ import { LogOut, Monitor, Smartphone } from 'lucide-preact';
 import { signOut } from '../frame/sign-out.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
 import { Button, ConfirmButton, CopyableId } from '../parts/buttons.js';
-import { Field } from '../parts/fields.js';
+import { Field } from '../parts/form.js';
 import { Icon } from '../parts/icon.js';
 import { Badge, Card, Facts, Fault, Loaded, Page, type PageProps, Time } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';

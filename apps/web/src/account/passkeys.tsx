@@ -2,7 +2,7 @@ import { useId, useRef, useState } from 'preact/hooks';
 import { KeyRound } from 'lucide-preact';
 import { dateText, textOf } from '../format.js';
 import { Button, ConfirmButton } from '../parts/buttons.js';
-import { Field } from '../parts/fields.js';
+import { Field } from '../parts/form.js';
 import { Icon } from '../parts/icon.js';
 import { Card, Fault, Loaded, type PageProps } from '../parts/parts.js';
 import { UsedOn } from '../parts/times.js';

@@ -1,9 +1,10 @@
 import { Plug, Unplug } from 'lucide-preact';
 import { dateText } from '../format.js';
-import { ConfirmButton } from '../parts/buttons.js';
-import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps } from '../parts/parts.js';
+import { ask } from '../parts/ask.js';
+import { Button } from '../parts/buttons.js';
+import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps, SkeletonRows } from '../parts/parts.js';
 import { ScopeTags } from '../parts/scope-tags.js';
-import { Table } from '../parts/table.js';
+import { type Column, Named, Table } from '../parts/table.js';
 import { Expiry, UsedOn } from '../parts/times.js';
 import type { Connection } from '../server-types.js';
 import { change } from '../server.js';
@@ -13,113 +14,82 @@ import { McpCard } from './mcp-card.js';
 /** How to connect a program, and those that are connected. */
 export function ConnectionsPage({ overview: { mcp_url: url, has_oauth: hasOAuth } }: PageProps) {
   return (
-    <Page title="Connections">
-      <div class="stack">
-        <div class="page-head">
-          <p>
-            Assistants and editors use this account through the tools of the MCP server, and other programs through the
-            API. What they create stays in the account when they are disconnected.
-          </p>
-        </div>
-        {url === null ? null : <McpCard url={url} hasOAuth={hasOAuth} />}
-        {hasOAuth ? <Connections hasMcp={url !== null} /> : null}
-      </div>
+    <Page
+      title="Connections"
+      lead="Assistants and editors use this account through the tools of the MCP server, and other programs through the API. What they create stays in the account when they are disconnected."
+    >
+      {url === null ? null : <McpCard url={url} hasOAuth={hasOAuth} />}
+      {hasOAuth ? <Connections hasMcp={url !== null} /> : null}
     </Page>
   );
 }
 
 /** The programs that people of the account have allowed to act for them. */
-function Connections({ hasMcp }: { readonly hasMcp: boolean }) {
+function Connections({ hasMcp }: { hasMcp: boolean }) {
   const connections = useData<{ readonly connections: readonly Connection[] }>('/connections');
   const said = afterChange(connections.reload, 'connections');
+  const disconnect = ({ id, client_name: name }: Connection): void =>
+    ask({
+      title: `Disconnect “${name}”?`,
+      text: 'The program is refused within 5 seconds, and has to ask you for access again. What it created stays in the account.',
+      doIt: 'Disconnect',
+      busyText: 'Disconnecting…',
+      act: () => change(`/connections/${id}/disconnect`),
+      done: () => said(`${name} is disconnected.`),
+    });
+  const next = hasMcp
+    ? 'Add the MCP address to Claude, Cursor or another client.'
+    : 'A program that asks for access to this account leads you here.';
   return (
     <Card id="connections" title="Connected programs" isFlush>
-      <Loaded data={connections} what="connected programs" skeleton={<div class="body skeleton row-line" />}>
-        {({ connections: shown }) =>
-          shown.length === 0 ? (
-            <Empty
-              icon={Plug}
-              title="No connections yet"
-              text={
-                hasMcp
-                  ? 'Add the MCP address to Claude, Cursor or another client.'
-                  : 'A program that asks for access to this account leads you here.'
-              }
-            />
-          ) : (
-            <ConnectionTable shown={shown} said={said} />
-          )
-        }
+      <Loaded data={connections} what="connected programs" skeleton={<SkeletonRows />}>
+        {({ connections: shown }) => (
+          <Table
+            labelledBy="connections"
+            items={shown}
+            idOf={({ id }) => id}
+            columns={COLUMNS}
+            acts={(one) =>
+              one.is_own ? (
+                <Button
+                  kind="danger"
+                  isSmall
+                  icon={Unplug}
+                  label={`Disconnect ${one.client_name}`}
+                  onClick={() => disconnect(one)}
+                >
+                  Disconnect…
+                </Button>
+              ) : null
+            }
+            empty={<Empty icon={Plug} title="No connections yet" text={next} />}
+          />
+        )}
       </Loaded>
     </Card>
   );
 }
 
-interface ConnectionTableProps {
-  readonly shown: readonly Connection[];
-  readonly said: (sentence: string) => Promise<void>;
-}
-
-function ConnectionTable({ shown, said }: ConnectionTableProps) {
-  return (
-    <Table
-      labelledBy="connections"
-      columns={['Program', 'Connected by', 'Uses', 'Scopes', 'Last used', 'Spent', 'Expires']}
-      hasActs
-      items={shown}
-    >
-      {(connection) => <ConnectionRow key={connection.id} shown={connection} said={said} />}
-    </Table>
-  );
-}
-
-interface ConnectionRowProps {
-  readonly shown: Connection;
-  readonly said: (sentence: string) => Promise<void>;
-}
-
-function ConnectionRow({ shown, said }: ConnectionRowProps) {
-  const { client_name: name, client_host: host, scopes, is_own: isOwn } = shown;
-  return (
-    <tr>
-      <th scope="row">
-        <span class="named">{name}</span>
-        <small>{host ?? 'The name is the program’s own claim'}</small>
-      </th>
-      <td data-name="Connected by">
-        <span>
-          {shown.connected_by} {isOwn ? <Badge look="plain">You</Badge> : null}
-          <small>{dateText(shown.created_at)}</small>
-        </span>
-      </td>
-      <td data-name="Uses">{shown.audience === 'mcp' ? 'Tools (MCP)' : 'API'}</td>
-      <td data-name="Scopes">
-        <ScopeTags scopes={scopes} textOf={(scope) => shown.may[scopes.indexOf(scope)] ?? scope} />
-      </td>
-      <td data-name="Last used">
-        <UsedOn day={shown.last_used_on} />
-      </td>
-      <td data-name="Spent">
-        <Limit used={shown.used} max={shown.cap} />
-      </td>
-      <td data-name="Expires">
-        <Expiry at={shown.expires_at} />
-      </td>
-      <td class="row-act">
-        {isOwn ? (
-          <ConfirmButton
-            label="Disconnect…"
-            icon={Unplug}
-            fullLabel={`Disconnect ${name}`}
-            question={`Disconnect “${name}”?`}
-            consequence="The program is refused within 5 seconds, and has to ask you for access again. What it created stays in the account."
-            doIt="Disconnect"
-            busyText="Disconnecting…"
-            action={() => change(`/connections/${shown.id}/disconnect`)}
-            done={() => said(`${name} is disconnected.`)}
-          />
-        ) : null}
-      </td>
-    </tr>
-  );
-}
+const COLUMNS: readonly Column<Connection>[] = [
+  [
+    'Program',
+    (one) => <Named note={one.client_host ?? 'The name is the program’s own claim'}>{one.client_name}</Named>,
+  ],
+  [
+    'Connected by',
+    (one) => (
+      <span>
+        {one.connected_by} {one.is_own ? <Badge look="plain">You</Badge> : null}
+        <small>{dateText(one.created_at)}</small>
+      </span>
+    ),
+  ],
+  ['Uses', ({ audience }) => (audience === 'mcp' ? 'Tools (MCP)' : 'API')],
+  [
+    'Scopes',
+    ({ scopes, may }) => <ScopeTags scopes={scopes} textOf={(scope) => may[scopes.indexOf(scope)] ?? scope} />,
+  ],
+  ['Last used', (one) => <UsedOn day={one.last_used_on} />],
+  ['Spent', ({ used, cap }) => <Limit used={used} max={cap} />],
+  ['Expires', (one) => <Expiry at={one.expires_at} />],
+];

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { asked } from '../parts/ask.js';
 import { announce } from '../parts/toasts.js';
 import { isHelpOpen, isPaletteOpen } from './palette-state.js';
 import { followShortcuts } from './shortcuts.js';
@@ -7,16 +8,17 @@ import { followShortcuts } from './shortcuts.js';
 /** The shortcuts, and what opens over every page: loaded when it is first opened. */
 export function Overlays() {
   const [Loaded, setLoaded] = useState<ComponentType>();
-  const isWanted = isPaletteOpen.value || isHelpOpen.value;
+  const isWanted = isPaletteOpen.value || isHelpOpen.value || asked.value !== undefined;
   useEffect(followShortcuts, []);
   useEffect(() => {
     if (!isWanted || Loaded !== undefined) return;
     import('./palette.js').then(
-      ({ Palette }) => setLoaded(() => Palette),
+      ({ Opened }) => setLoaded(() => Opened),
       () => {
         isPaletteOpen.value = false;
         isHelpOpen.value = false;
-        announce('The palette could not be loaded. Reload the page.');
+        asked.value = undefined;
+        announce('This part of the page could not be loaded. Reload the page.');
       },
     );
   }, [isWanted, Loaded]);

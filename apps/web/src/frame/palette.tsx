@@ -13,6 +13,7 @@ import {
   Webhook,
 } from 'lucide-preact';
 import { useModels } from '../models/use-models.js';
+import { AskDialog } from '../parts/ask-dialog.js';
 import { Icon } from '../parts/icon.js';
 import { Button, useCopy } from '../parts/buttons.js';
 import { Dialog } from '../parts/overlays.js';
@@ -46,8 +47,8 @@ interface Group {
   readonly entries: readonly Entry[];
 }
 
-/** The command palette, and the list of shortcuts. */
-export function Palette() {
+/** What opens over every page: the command palette, the list of shortcuts, and questions. */
+export function Opened() {
   const close = (): void => {
     isPaletteOpen.value = false;
   };
@@ -70,6 +71,7 @@ export function Palette() {
           </footer>
         </div>
       </Dialog>
+      <AskDialog />
     </>
   );
 }

@@ -1,117 +1,93 @@
 import { useState } from 'preact/hooks';
 import { dateText, SCOPE_TEXTS, textOf } from '../format.js';
-import { Field, FieldError } from '../parts/fields.js';
+import { ChecksField, SelectField, TextField } from '../parts/form.js';
 import type { App, NewKey, Overview, Scope } from '../server-types.js';
 
 const DAY_MS = 86_400_000;
 const NEVER = 'never';
 const DATE = 'date';
-const EXPIRIES: readonly (readonly [value: string, text: string])[] = [
+const EXPIRIES = [
   [NEVER, 'Never'],
   ['7', 'After 7 days'],
   ['30', 'After 30 days'],
   ['90', 'After 90 days'],
   [DATE, 'On a date…'],
-];
+] as const;
 
-export function LimitField({ currency, error }: { readonly currency: string; readonly error: string | undefined }) {
+/** What a new key may do, for how much and for how long. `askedKey` reads the fields. */
+export function KeyFields({
+  overview,
+  currency,
+  apps,
+}: {
+  overview: Overview;
+  currency: string;
+  apps: readonly App[];
+}) {
+  const [expiry, setExpiry] = useState(NEVER);
   return (
-    <Field
-      label="Monthly limit"
-      note={`optional, in ${currency}`}
-      hint="The most that the key may spend in a calendar month (UTC)."
-      error={error}
-    >
-      {(control) => (
-        <input
-          {...control}
-          class="input"
+    <>
+      <div class="fields">
+        <TextField
+          label="Name"
+          name="name"
+          hint="Where the key is used, such as “shop backend”."
+          required
+          maxLength={100}
+        />
+        {/* An account with one App has nothing to choose. */}
+        {apps.length < 2 ? null : (
+          <SelectField
+            label="App"
+            name="app"
+            hint="The key sees only what its App has made."
+            options={apps.map(({ id, name }, index) => [id, `${name ?? id}${index === 0 ? ' (default)' : ''}`])}
+          />
+        )}
+      </div>
+      <ChecksField
+        legend="Scopes"
+        name="scope"
+        pointer="/scopes"
+        class="checks"
+        options={overview.scopes.map((value) => ({ value, text: SCOPE_TEXTS[value], note: <code>{value}</code> }))}
+        chosen={overview.default_scopes}
+      />
+      <div class="fields">
+        <TextField
+          label="Monthly limit"
+          note={`optional, in ${currency}`}
+          hint="The most that the key may spend in a calendar month (UTC)."
           name="cap"
+          pointer="/monthly_cap"
           inputMode="numeric"
           pattern="[0-9]*"
           title="A whole number"
           maxLength={15}
           placeholder="No limit"
         />
-      )}
-    </Field>
-  );
-}
-
-export function ExpiryFields({ error }: { readonly error: string | undefined }) {
-  const [expiry, setExpiry] = useState(NEVER);
-  return (
-    <>
-      <Field label="Expires" hint={expiryHint(expiry)} error={expiry === DATE ? undefined : error}>
-        {(control) => (
-          <select
-            {...control}
-            class="input"
-            name="expiry"
-            value={expiry}
-            onChange={({ currentTarget }) => setExpiry(currentTarget.value)}
-          >
-            {EXPIRIES.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      {expiry === DATE ? (
-        <Field label="Last day" hint="The key works until its end, in your time zone." error={error}>
-          {(control) => <input {...control} class="input" type="date" name="last-day" min={tomorrow()} required />}
-        </Field>
-      ) : null}
-    </>
-  );
-}
-
-export function ScopesField({ overview, error }: { readonly overview: Overview; readonly error: string | undefined }) {
-  return (
-    <fieldset class="field">
-      <legend class="label">Scopes</legend>
-      <div class="checks">
-        {overview.scopes.map((scope) => (
-          <label key={scope} class="check">
-            <input
-              type="checkbox"
-              name="scope"
-              value={scope}
-              defaultChecked={overview.default_scopes.includes(scope)}
-              aria-invalid={error === undefined ? undefined : true}
-              aria-describedby={error === undefined ? undefined : 'scopes-error'}
-            />
-            <span>
-              {SCOPE_TEXTS[scope]}
-              <small>
-                <code>{scope}</code>
-              </small>
-            </span>
-          </label>
-        ))}
+        <SelectField
+          label="Expires"
+          hint={expiryHint(expiry)}
+          name="expiry"
+          pointer={expiry === DATE ? '' : '/expires_at'}
+          chosen={expiry}
+          changed={setExpiry}
+          options={EXPIRIES}
+        />
+        {expiry === DATE ? (
+          <TextField
+            label="Last day"
+            hint="The key works until its end, in your time zone."
+            name="last-day"
+            pointer="/expires_at"
+            type="date"
+            min={tomorrow()}
+            required
+          />
+        ) : null}
       </div>
-      <FieldError id="scopes-error" text={error} />
-    </fieldset>
-  );
-}
-
-/** An account with one App has nothing to choose. */
-export function AppField({ apps }: { readonly apps: readonly App[] }) {
-  if (apps.length < 2) return null;
-  return (
-    <Field label="App" hint="The key sees only what its App has made.">
-      {(control) => (
-        <select {...control} class="input" name="app">
-          {apps.map(({ id, name }, index) => (
-            <option key={id} value={id}>
-              {index === 0 ? `${name ?? id} (default)` : (name ?? id)}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    </>
   );
 }
 

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
-import { Ban, Copy, Ellipsis, Images, KeyRound, Plus } from 'lucide-preact';
+import { Ban, Images, KeyRound, Plus } from 'lucide-preact';
 import { dateText, numberText, SCOPE_TEXTS } from '../format.js';
-import { Button, ConfirmDialog, MoreButton, useCopy } from '../parts/buttons.js';
+import { ask } from '../parts/ask.js';
+import { Button } from '../parts/buttons.js';
 import { SearchField, SelectFilter } from '../parts/fields.js';
-import { Icon } from '../parts/icon.js';
-import { MenuButton } from '../parts/overlays.js';
-import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps } from '../parts/parts.js';
+import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps, SkeletonRows } from '../parts/parts.js';
 import { ScopeTags } from '../parts/scope-tags.js';
+import { type Column, copyItem, Named, None, Table } from '../parts/table.js';
 import { Expiry, UsedOn } from '../parts/times.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { Key } from '../server-types.js';
@@ -45,6 +45,7 @@ export function KeysPage({ overview }: PageProps) {
   return (
     <Page
       title="API keys"
+      lead="A key lets a program create generations and spend the credits of this account. Everybody in the account sees all keys. A revoked key stops working within 5 seconds."
       actions={
         isCreating ? null : (
           <Button id="create-key" kind="primary" icon={Plus} onClick={open}>
@@ -53,29 +54,35 @@ export function KeysPage({ overview }: PageProps) {
         )
       }
     >
-      <div class="stack">
-        <div class="page-head">
-          <p>
-            A key lets a program create generations and spend the credits of this account. Everybody in the account sees
-            all keys. A revoked key stops working within 5 seconds.
-          </p>
-        </div>
-        {isCreating ? <NewKeyForm overview={overview} apps={apps} onMade={show} close={close} /> : null}
-        {made === undefined ? null : <NewSecret overview={overview} made={made} used={used} close={forget} />}
-        <Keys keys={keys} create={isCreating ? undefined : open} />
-        {made === undefined ? <FirstRequest overview={overview} /> : null}
-      </div>
+      {isCreating ? <NewKeyForm overview={overview} apps={apps} onMade={show} close={close} /> : null}
+      {made === undefined ? null : <NewSecret overview={overview} made={made} used={used} close={forget} />}
+      <Keys keys={keys} create={isCreating ? undefined : open} />
+      {made === undefined ? <FirstRequest overview={overview} /> : null}
     </Page>
   );
 }
 
-/** The list is searched in the page, since the server sends it as a whole. */
-function Keys({ keys, create }: { readonly keys: Data<KeyList>; readonly create: (() => void) | undefined }) {
-  const [revoked, setRevoked] = useState<Key>();
+/** The rows that are drawn at once. */
+const STEP = 100;
+
+/** The list is searched in the page, since the server sends it as a whole. `create` is absent while a key is being created. */
+function Keys({ keys, create }: { keys: Data<KeyList>; create: (() => void) | undefined }) {
+  const [count, setCount] = useState(STEP);
   const said = afterChange(keys.reload, 'keys');
-  const all = keys.value?.keys ?? [];
-  const total = keys.value?.total ?? 0;
+  const { q, app, ended } = place.value.query;
+  const { keys: all = [], total = 0 } = keys.value ?? {};
   const active = all.filter(({ is_over: isOver }) => !isOver).length;
+  const matching = all.filter((key) => matches(key, q) && (app === undefined || key.app.id === app));
+  const shown = matching.filter(({ is_over: isOver }) => ended !== undefined || !isOver);
+  const revoke = ({ id, name }: Key): void =>
+    ask({
+      title: `Revoke the key “${name}”?`,
+      text: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
+      doIt: 'Revoke key',
+      busyText: 'Revoking…',
+      act: () => change(`/keys/${id}/revoke`),
+      done: () => said(`The key ${name} is revoked.`),
+    });
   return (
     <Card
       id="keys"
@@ -85,29 +92,72 @@ function Keys({ keys, create }: { readonly keys: Data<KeyList>; readonly create:
       actions={all.length > active ? <EndedFilter count={all.length - active} /> : undefined}
     >
       <Filters all={all} />
-      <Loaded data={keys} what="keys" skeleton={<Skeleton />}>
-        {({ keys: loaded }) => <KeyTable all={loaded} revoke={setRevoked} create={create} />}
+      <Loaded data={keys} what="keys" skeleton={<SkeletonRows />}>
+        {() => (
+          <Table
+            labelledBy="keys"
+            items={shown.slice(0, count)}
+            idOf={({ id }) => id}
+            isOver={({ is_over: isOver }) => isOver}
+            columns={COLUMNS}
+            menu={(key) => [
+              key.name,
+              copyItem(key.id),
+              {
+                text: 'Show its generations',
+                icon: Images,
+                act: () => goTo(hrefOf('generations', { query: { key: key.id } })),
+              },
+              ...(key.is_over ? [] : [{ text: 'Revoke…', icon: Ban, act: () => revoke(key), isDangerous: true }]),
+            ]}
+            more={{
+              what: 'keys',
+              pages: { more: shown.length > count ? async () => setCount(count + STEP) : undefined, isReading: false },
+            }}
+            empty={
+              all.length > 0 ? (
+                <NoneShown ended={matching.length} />
+              ) : (
+                <Empty icon={KeyRound} title="No API keys yet" text="A program needs a key to call the API.">
+                  {create === undefined ? null : (
+                    <Button kind="primary" icon={Plus} onClick={create}>
+                      Create key
+                    </Button>
+                  )}
+                </Empty>
+              )
+            }
+          />
+        )}
       </Loaded>
       {total > all.length ? (
         <p class="note-row">{`${numberText(all.length)} of ${numberText(total)} keys are shown, active ones first.`}</p>
       ) : null}
-      <ConfirmDialog
-        isOpen={revoked !== undefined}
-        close={() => setRevoked(undefined)}
-        question={`Revoke the key “${revoked?.name}”?`}
-        consequence="Programs that use it are refused within 5 seconds. This can’t be undone."
-        doIt="Revoke key"
-        busyText="Revoking…"
-        action={() => change(`/keys/${revoked?.id}/revoke`)}
-        done={() => said(`The key ${revoked?.name} is revoked.`)}
-      />
     </Card>
   );
 }
 
+const COLUMNS: readonly Column<Key>[] = [
+  ['Name', (key) => <Named note={`Created ${dateText(key.created_at)}`}>{key.name}</Named>],
+  [
+    'Key',
+    ({ hint }) =>
+      hint === null ? (
+        <None why="Unknown: created by a release that kept nothing of the secret" />
+      ) : (
+        <code class="nowrap">{hint}</code>
+      ),
+  ],
+  ['App', ({ app }) => app.name ?? app.id],
+  ['Scopes', ({ scopes }) => <ScopeTags scopes={scopes} textOf={(scope) => SCOPE_TEXTS[scope]} />],
+  ['Last used', (key) => <UsedOn day={key.last_used_on} />],
+  ['This month', (key) => <Limit used={key.used_this_month} max={key.monthly_cap} />],
+  ['Expires', (key) => (key.is_over ? <Ended of={key} /> : <Expiry at={key.expires_at} />)],
+];
+
 const MANY = 8;
 
-function EndedFilter({ count }: { readonly count: number }) {
+function EndedFilter({ count }: { count: number }) {
   return (
     <label class="check">
       <input
@@ -121,7 +171,7 @@ function EndedFilter({ count }: { readonly count: number }) {
 }
 
 /** A few keys need none. */
-function Filters({ all }: { readonly all: readonly Key[] }) {
+function Filters({ all }: { all: readonly Key[] }) {
   const { q = '', app } = place.value.query;
   const apps = new Map(all.map((key) => [key.app.id, key.app.name ?? key.app.id]));
   if (all.length <= MANY && q === '' && app === undefined) return null;
@@ -152,66 +202,8 @@ function hintOf(text: string): string {
   return /^svc_live_\w{20,}$/.test(text) ? `${text.slice(0, 12)}…${text.slice(-4)}` : text;
 }
 
-/** The rows that are drawn at once. */
-const STEP = 100;
-
-interface KeyTableProps {
-  readonly all: readonly Key[];
-  readonly revoke: (key: Key) => void;
-  /** Absent while a key is being created. */
-  readonly create: (() => void) | undefined;
-}
-
-function KeyTable({ all, revoke, create }: KeyTableProps) {
-  const [count, setCount] = useState(STEP);
-  const { q, app, ended } = place.value.query;
-  const matching = all.filter((key) => matches(key, q) && (app === undefined || key.app.id === app));
-  const shown = matching.filter(({ is_over: isOver }) => ended !== undefined || !isOver);
-  if (all.length === 0)
-    return (
-      <Empty icon={KeyRound} title="No API keys yet" text="A program needs a key to call the API.">
-        {create === undefined ? null : (
-          <Button kind="primary" icon={Plus} onClick={create}>
-            Create key
-          </Button>
-        )}
-      </Empty>
-    );
-  if (shown.length === 0) return <NoneShown ended={matching.length} />;
-  return (
-    <div class="stacking">
-      <table class="table" aria-labelledby="keys">
-        <thead>
-          <tr>
-            {['Name', 'Key', 'App', 'Scopes', 'Last used', 'This month', 'Expires'].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col">
-              <span class="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.slice(0, count).map((key) => (
-            <KeyRow key={key.id} shown={key} revoke={() => revoke(key)} />
-          ))}
-        </tbody>
-      </table>
-      <MoreButton
-        what="keys"
-        pages={{
-          more: shown.length > count ? async () => setCount(count + STEP) : undefined,
-          isReading: false,
-        }}
-      />
-    </div>
-  );
-}
-
 /** Nothing to show, although there are keys. */
-function NoneShown({ ended }: { readonly ended: number }) {
+function NoneShown({ ended }: { ended: number }) {
   const { q, app } = place.value.query;
   const isFiltered = q !== undefined || app !== undefined;
   const text = ended === 0 ? undefined : `${ended === 1 ? 'One key has' : `${numberText(ended)} keys have`} ended.`;
@@ -232,68 +224,7 @@ function matches({ id, name, hint, app }: Key, text = ''): boolean {
     .every((word) => names.includes(word));
 }
 
-function KeyRow({ shown: key, revoke }: { readonly shown: Key; readonly revoke: () => void }) {
-  const { id, name, hint, is_over: isOver } = key;
-  const [, copy] = useCopy(id, 'the id');
-  return (
-    <tr class={isOver ? 'over' : undefined}>
-      <th scope="row">
-        <span class="named">{name}</span>
-        <small>{`Created ${dateText(key.created_at)}`}</small>
-      </th>
-      <td data-name="Key">{hint === null ? <Unknown /> : <code class="nowrap">{hint}</code>}</td>
-      <td data-name="App">{key.app.name ?? key.app.id}</td>
-      <td data-name="Scopes">
-        <ScopeTags scopes={key.scopes} textOf={(scope) => SCOPE_TEXTS[scope]} />
-      </td>
-      <td data-name="Last used">
-        <UsedOn day={key.last_used_on} />
-      </td>
-      <td data-name="This month">
-        <Limit used={key.used_this_month} max={key.monthly_cap} />
-      </td>
-      <td data-name="Expires">{isOver ? <Ended of={key} /> : <Expiry at={key.expires_at} />}</td>
-      <td class="row-menu">
-        <MenuButton
-          label={`Actions for ${name}`}
-          class="button quiet small square"
-          button={<Icon of={Ellipsis} size={14} />}
-          items={[
-            { text: 'Copy id', icon: Copy, act: () => void copy() },
-            {
-              text: 'Show its generations',
-              icon: Images,
-              act: () => goTo(hrefOf('generations', { query: { key: id } })),
-            },
-            ...(isOver ? [] : [{ text: 'Revoke…', icon: Ban, act: revoke, isDangerous: true }]),
-          ]}
-        />
-      </td>
-    </tr>
-  );
-}
-
-/** Keys of earlier releases kept nothing of their secret. */
-function Unknown() {
-  return (
-    <span class="faint" title="Created by a release that kept nothing of the secret">
-      –<span class="visually-hidden">Unknown</span>
-    </span>
-  );
-}
-
-function Ended({ of: { revoked_at: revokedAt, expires_at: expiresAt } }: { readonly of: Key }) {
+function Ended({ of: { revoked_at: revokedAt, expires_at: expiresAt } }: { of: Key }) {
   const at = revokedAt ?? expiresAt;
   return <Badge>{`${revokedAt === null ? 'Expired' : 'Revoked'}${at === null ? '' : ` ${dateText(at)}`}`}</Badge>;
-}
-
-/** As high as a few rows. */
-function Skeleton() {
-  return (
-    <div class="body stack" aria-hidden="true">
-      {[0, 1, 2].map((row) => (
-        <div key={row} class="skeleton row-line" />
-      ))}
-    </div>
-  );
 }

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Picture, thumbnailsOf } from '../media/picture.js';
 import { Button, Copyable, ShownOnce, SubmitButton, useCopy } from '../parts/buttons.js';
-import { Field } from '../parts/fields.js';
+import { Form } from '../parts/form.js';
 import { Badge, Card, creditsText, Fault, PlaceLink } from '../parts/parts.js';
 import type { AccountGeneration, App, Overview } from '../server-types.js';
-import { change, pointerOf } from '../server.js';
+import { change } from '../server.js';
 import { say } from '../parts/toasts.js';
-import { type Data, focusOnFaulty, useAction, useData } from '../use-data.js';
-import { AppField, askedKey, ExpiryFields, LimitField, ScopesField } from './key-fields.js';
+import { type Data, useAction, useData } from '../use-data.js';
+import { askedKey, KeyFields } from './key-fields.js';
 
 /** The Apps that a key can be made for, the default one first. */
 export interface NamedApps {
@@ -22,78 +22,52 @@ export interface MadeKey {
 }
 
 interface NewKeyFormProps {
-  readonly overview: Overview;
-  readonly apps: Data<NamedApps>;
-  readonly onMade: (key: MadeKey) => void;
-  readonly close: () => void;
+  overview: Overview;
+  apps: Data<NamedApps>;
+  onMade: (key: MadeKey) => void;
+  close: () => void;
 }
 
 /** Creates a key. What the server refuses is said at its field. */
 export function NewKeyForm({ overview, apps, onMade, close }: NewKeyFormProps) {
-  const form = useRef<HTMLFormElement>(null);
-  const { isBusy, fault, error, setFault, run } = useAction();
-  useEffect(() => form.current?.querySelector('input')?.focus(), []);
-  const at = pointerOf(error);
-  const errorAt = (pointer: string): string | undefined => (at === pointer ? fault : undefined);
-  const hasField = ['/name', '/scopes', '/expires_at', '/monthly_cap'].includes(at);
-  const submit = async (): Promise<void> => {
-    const asked = askedKey(new FormData(form.current ?? undefined));
-    const worked = await run(async () => {
-      const { key, secret } = await change<{ readonly key: { readonly id: string }; readonly secret: string }>(
-        '/keys',
-        asked,
-      );
-      onMade({ id: key.id, name: asked.name, secret });
-    });
-    if (!worked) focusOnFaulty(form.current);
+  const doing = useAction();
+  const card = useRef<HTMLDivElement>(null);
+  useEffect(() => card.current?.querySelector('input')?.focus(), []);
+  const submit = async (form: FormData): Promise<void> => {
+    const key = askedKey(form);
+    const made = await change<{ readonly key: { readonly id: string }; readonly secret: string }>('/keys', key);
+    onMade({ id: made.key.id, name: key.name, secret: made.secret });
   };
   return (
     <Card id="new-key" title="Create key">
-      {/* The keys of its fields arrive here. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
-      <form
-        ref={form}
-        class="form"
-        autocomplete="off"
-        onInput={() => setFault(undefined)}
-        onKeyDown={({ key }) => {
-          if (key === 'Escape') close();
-        }}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <div class="fields">
-          <Field label="Name" hint="Where the key is used, such as “shop backend”." error={errorAt('/name')}>
-            {(control) => <input {...control} class="input" name="name" required maxLength={100} />}
-          </Field>
-          <AppField apps={apps.value?.apps ?? []} />
-        </div>
-        <ScopesField overview={overview} error={errorAt('/scopes')} />
-        <div class="fields">
-          <LimitField currency={overview.account.currency} error={errorAt('/monthly_cap')} />
-          <ExpiryFields error={errorAt('/expires_at')} />
-        </div>
-        <Fault text={hasField ? undefined : fault} />
-        <div class="row wrap">
-          <SubmitButton isBusy={isBusy} busyText="Creating…">
-            Create key
-          </SubmitButton>
-          <Button onClick={close}>Cancel</Button>
-          <span class="small muted">Scopes, limit and expiry can’t be changed later.</span>
-        </div>
-      </form>
+      <div ref={card}>
+        <Form
+          doing={doing}
+          submit={submit}
+          escape={close}
+          footer={
+            <div class="row wrap">
+              <SubmitButton isBusy={doing.isBusy} busyText="Creating…">
+                Create key
+              </SubmitButton>
+              <Button onClick={close}>Cancel</Button>
+              <span class="small muted">Scopes, limit and expiry can’t be changed later.</span>
+            </div>
+          }
+        >
+          <KeyFields overview={overview} currency={overview.account.currency} apps={apps.value?.apps ?? []} />
+        </Form>
+      </div>
     </Card>
   );
 }
 
 interface NewSecretProps {
-  readonly overview: Overview;
-  readonly made: MadeKey;
+  overview: Overview;
+  made: MadeKey;
   /** Called when a generation with it has ended, so that its use has changed. */
-  readonly used: () => Promise<void>;
-  readonly close: () => void;
+  used: () => Promise<void>;
+  close: () => void;
 }
 
 /** The secret of a new key, until the person has it, and a first request with it. */
@@ -125,11 +99,7 @@ export function NewSecret({ overview, made: { id, name, secret }, used, close }:
 }
 
 /** A request that works once the secret of a key is in its variable, and waits for its picture. */
-export function FirstRequest({
-  overview: { first_request: body, base_url: baseUrl },
-}: {
-  readonly overview: Overview;
-}) {
+export function FirstRequest({ overview: { first_request: body, base_url: baseUrl } }: { overview: Overview }) {
   if (body === null) return null;
   const request = [
     `curl -sS --fail-with-body ${baseUrl}/api/v1/developer/generations \\`,
@@ -164,14 +134,8 @@ function shellText(text: string): string {
 
 const POLL_MS = 2_000;
 
-interface FirstResultProps {
-  readonly keyId: string;
-  readonly keyName: string;
-  readonly used: () => Promise<void>;
-}
-
 /** The first generation of a new key, as soon as there is one. */
-function FirstResult({ keyId, keyName, used }: FirstResultProps) {
+function FirstResult({ keyId, keyName, used }: { keyId: string; keyName: string; used: () => Promise<void> }) {
   const [hasEnded, setEnded] = useState(false);
   const { value } = useData<{ readonly generations: readonly AccountGeneration[] }>(
     `/generations?limit=1&credential_id=${keyId}`,
@@ -200,7 +164,7 @@ function FirstResult({ keyId, keyName, used }: FirstResultProps) {
   );
 }
 
-function Result({ generation, hasEnded }: { readonly generation: AccountGeneration; readonly hasEnded: boolean }) {
+function Result({ generation, hasEnded }: { generation: AccountGeneration; hasEnded: boolean }) {
   const { generation_id: id, status, error, charged_credits: charged } = generation;
   const [output] = generation.outputs;
   return (

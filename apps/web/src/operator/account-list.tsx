@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import { Plus, SearchX, UsersRound } from 'lucide-preact';
 import { dateText, numberText, textOf } from '../format.js';
 import { Button, MoreButton } from '../parts/buttons.js';
-import { Field, SearchField } from '../parts/fields.js';
+import { SearchField } from '../parts/fields.js';
+import { Field } from '../parts/form.js';
 import { Badge, Card, Empty, Loaded } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
@@ -11,7 +12,7 @@ import { usePages } from '../use-data.js';
 import { type Act, ActDialog } from './acts.js';
 import { AreaPage, linkTo } from './places.js';
 import type { Account } from './server-types.js';
-import { Table } from '../parts/table.js';
+import { Table } from '../parts/old-table.js';
 
 /** All accounts, or those that are looked for, with their balances. */
 export function AccountList() {

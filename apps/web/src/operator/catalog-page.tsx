@@ -10,7 +10,7 @@ import { focusOn, useData } from '../use-data.js';
 import { type Act, ActDialog, FailureNote, useAct } from './acts.js';
 import { AreaPage } from './places.js';
 import { type Catalog, type CatalogCheck, type CatalogModel, counted, type Price } from './server-types.js';
-import { Table } from '../parts/table.js';
+import { Table } from '../parts/old-table.js';
 
 const PATH = '/operator/catalog';
 

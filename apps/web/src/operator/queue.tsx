@@ -9,7 +9,7 @@ import { afterChange, usePages } from '../use-data.js';
 import { type Act, ActDialog } from './acts.js';
 import { AreaPage, linkTo } from './places.js';
 import { ageText, type Generation, type Work } from './server-types.js';
-import { Table } from '../parts/table.js';
+import { Table } from '../parts/old-table.js';
 
 interface Answer {
   readonly now: string;

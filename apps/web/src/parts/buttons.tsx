@@ -13,12 +13,12 @@ export interface ButtonProps {
   readonly id?: string;
   readonly kind?: Kind | undefined;
   readonly isSmall?: boolean;
-  readonly icon?: LucideIcon;
+  readonly icon?: LucideIcon | undefined;
   /** The name for screen readers, where the text does not say of what; required for a button with an icon alone. */
   readonly label?: string | undefined;
   /** While the work runs; the text then says so. */
   readonly isBusy?: boolean;
-  readonly busyText?: string;
+  readonly busyText?: string | undefined;
   readonly isDisabled?: boolean;
   readonly type?: 'button' | 'submit';
   /** The id of its form, if it is not in that. */
@@ -169,7 +169,7 @@ function Question<T>(props: QuestionProps<T> & { id: string; doing: Action; clos
   );
 }
 
-interface MoreButtonProps {
+export interface MoreButtonProps {
   readonly pages: { readonly more?: (() => Promise<void>) | undefined; readonly isReading: boolean };
   /** The kind of items, as in "More keys". */
   readonly what?: string;
@@ -189,20 +189,26 @@ export function MoreButton({ pages: { more, isReading }, what }: MoreButtonProps
 
 const DONE_MS = 2_000;
 
-/** Copies a text, and says so for two seconds. Returns whether it was copied. Browsers let pages copy with TLS only. */
+/** Copies a text. Returns whether it was copied: browsers let pages copy with TLS only. */
+export async function copyText(text: string, what: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    say(`${what} can’t be copied without HTTPS. Select it and press Ctrl+C or ⌘C.`);
+    return false;
+  }
+  say(`Copied ${what}.`);
+  return true;
+}
+
+/** Copies a text, and says so for two seconds. Returns whether it was copied. */
 export function useCopy(text: string, what: string): readonly [isCopied: boolean, copy: () => Promise<boolean>] {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<boolean> => {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      say(`${what} can’t be copied without HTTPS. Select it and press Ctrl+C or ⌘C.`);
-      return false;
-    }
-    setCopied(true);
-    say(`Copied ${what}.`);
+    const worked = await copyText(text, what);
+    setCopied(worked);
     setTimeout(() => setCopied(false), DONE_MS);
-    return true;
+    return worked;
   };
   return [isCopied, copy];
 }

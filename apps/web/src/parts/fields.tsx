@@ -1,62 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { CircleAlert, Search } from 'lucide-preact';
+import { Search } from 'lucide-preact';
 import { Icon } from './icon.js';
-
-/** What connects a control with its texts. */
-export interface ControlProps {
-  readonly 'id': string;
-  readonly 'aria-invalid': boolean | undefined;
-  readonly 'aria-describedby': string | undefined;
-}
-
-interface FieldProps {
-  readonly label: ComponentChildren;
-  /** Beside the label, such as "optional". */
-  readonly note?: ComponentChildren;
-  /** At the right of the label, such as a count of characters. */
-  readonly aside?: ComponentChildren;
-  readonly hint?: ComponentChildren;
-  readonly error?: string | undefined;
-  readonly children: (control: ControlProps) => ComponentChildren;
-}
-
-/** A control with its label above, and its hint or its error below. */
-export function Field({ label, note, aside, hint, error, children }: FieldProps) {
-  const id = useId();
-  const described = [...(hint === undefined ? [] : [`${id}-hint`]), ...(error === undefined ? [] : [`${id}-error`])];
-  return (
-    <div class="field">
-      <label class="label" for={id}>
-        {label}
-        {note === undefined ? null : <span class="note">{note}</span>}
-        {aside === undefined ? null : <span class="push">{aside}</span>}
-      </label>
-      {children({
-        id,
-        'aria-invalid': error === undefined ? undefined : true,
-        'aria-describedby': described.length === 0 ? undefined : described.join(' '),
-      })}
-      {hint === undefined ? null : (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      <FieldError id={`${id}-error`} text={error} />
-    </div>
-  );
-}
-
-/** What is wrong with a field; nothing without a text. */
-export function FieldError({ id, text }: { readonly id?: string; readonly text: string | undefined }) {
-  if (text === undefined || text === '') return null;
-  return (
-    <p class="error" id={id}>
-      <Icon of={CircleAlert} size={14} />
-      {text}
-    </p>
-  );
-}
 
 interface SelectFilterProps<T extends string> {
   readonly label: string;

@@ -20,13 +20,17 @@ interface PageFrameProps {
   readonly above?: { readonly page: PageName; readonly text: string; readonly query?: Within['query'] };
   /** At the right of the bar at the top. */
   readonly actions?: ComponentChildren;
+  /** What the page is for, in a sentence or two. */
+  readonly lead?: ComponentChildren;
   /** `narrow` limits the width of lines; `full` has no space around. */
   readonly width?: 'narrow' | 'wide' | 'full';
   readonly children: ComponentChildren;
 }
 
+const PAGE_LOOKS = { narrow: 'page narrow stack', wide: 'page', full: 'page full' };
+
 /** A page: the bar at the top with the title and the balance, and the content. */
-export function Page({ title, above, actions, width = 'narrow', children }: PageFrameProps) {
+export function Page({ title, above, actions, lead, width = 'narrow', children }: PageFrameProps) {
   return (
     <div class="grow">
       <header class="topbar">
@@ -46,7 +50,12 @@ export function Page({ title, above, actions, width = 'narrow', children }: Page
         {actions}
         <Balance />
       </header>
-      <main id="content" tabIndex={-1} class={width === 'wide' ? 'page' : `page ${width}`}>
+      <main id="content" tabIndex={-1} class={PAGE_LOOKS[width]}>
+        {lead === undefined ? null : (
+          <div class="page-head">
+            <p>{lead}</p>
+          </div>
+        )}
         {children}
       </main>
     </div>
@@ -261,6 +270,17 @@ export function SkeletonLines({ count = 3 }: { readonly count?: number }) {
     <div class="stack" aria-hidden="true">
       {Array.from({ length: count }, (_, index) => (
         <div key={index} class="skeleton line" />
+      ))}
+    </div>
+  );
+}
+
+/** As high as a few rows of a table. */
+export function SkeletonRows() {
+  return (
+    <div class="body stack" aria-hidden="true">
+      {[0, 1, 2].map((row) => (
+        <div key={row} class="skeleton row-line" />
       ))}
     </div>
   );

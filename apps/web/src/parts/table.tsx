@@ -1,80 +1,128 @@
 import type { ComponentChildren } from 'preact';
-import { Ellipsis } from 'lucide-preact';
+import { Copy, Ellipsis } from 'lucide-preact';
+import { copyText, MoreButton, type MoreButtonProps } from './buttons.js';
 import { Icon } from './icon.js';
 import { type MenuItem, MenuButton } from './overlays.js';
 
+/** A column: its name, what it shows of an item, and a class of its cells, such as `number`. */
+export type Column<T> = readonly [name: string, cell: (item: T) => ComponentChildren, look?: string];
+
 interface TableProps<T> {
   /** The id of its heading. */
-  readonly labelledBy: string;
-  readonly columns: readonly string[];
-  /** Columns of numbers, after the others. */
-  readonly numbers?: readonly string[];
-  /** Whether each row ends with its acts. */
-  readonly hasActs?: boolean;
-  readonly items: readonly T[];
-  /** The row of an item. */
-  readonly children: (item: T) => ComponentChildren;
-  /** Rows after those of the items. */
-  readonly after?: ComponentChildren;
+  labelledBy: string;
+  items: readonly T[];
+  idOf: (item: T) => string;
+  /** The first one names the item. */
+  columns: readonly Column<T>[];
+  /** Whether an item is over, so that its row is faint. */
+  isOver?: (item: T) => boolean;
+  /** The acts of an item as a menu, with the name of the item. */
+  menu?: (item: T) => readonly [name: string, ...items: MenuItem[]] | undefined;
+  /** The acts of an item as buttons. */
+  acts?: (item: T) => ComponentChildren;
+  /** Below the rows, for the next ones. */
+  more?: MoreButtonProps;
+  /** In place of the table where it has no items. */
+  empty?: ComponentChildren;
+  /** The name of the region that scrolls where there is no room, for tables of numbers, in place of a list. */
+  scrolls?: string;
 }
 
-/** A table whose rows become a list where it has no room: the cells have the names of their columns in `data-name`. */
-export function Table<T>({
-  labelledBy,
-  columns,
-  numbers = [],
-  hasActs = false,
-  items,
-  children,
-  after,
-}: TableProps<T>) {
-  return (
-    <div class="stacking">
-      <table class="table" aria-labelledby={labelledBy}>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            {numbers.map((name) => (
-              <th key={name} scope="col" class="number">
-                {name}
-              </th>
-            ))}
-            {hasActs ? (
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            ) : null}
+/** A table whose rows become a list where it has no room: each cell then shows the name of its column. */
+export function Table<T>(props: TableProps<T>) {
+  const { labelledBy, items, idOf, columns, isOver, menu, acts, more, empty, scrolls } = props;
+  if (items.length === 0 && empty !== undefined) return empty;
+  const cellOf = (item: T, [name, cell, kind]: Column<T>, index: number) =>
+    index === 0 ? (
+      <th key={name} scope="row" class={kind}>
+        {cell(item)}
+      </th>
+    ) : (
+      <td key={name} data-name={name} class={kind}>
+        {cell(item)}
+      </td>
+    );
+  const table = (
+    <table class="table" aria-labelledby={labelledBy}>
+      <thead>
+        <tr>
+          {columns.map(([name, , kind]) => (
+            <th key={name} scope="col" class={kind === 'number' ? kind : undefined}>
+              {name}
+            </th>
+          ))}
+          {menu === undefined && acts === undefined ? null : (
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <tr key={idOf(item)} class={isOver?.(item) === true ? 'over' : undefined}>
+            {columns.map((column, index) => cellOf(item, column, index))}
+            {menu === undefined ? null : <MenuCell menu={menu(item)} />}
+            {acts === undefined ? null : <td class="row-act">{acts(item)}</td>}
           </tr>
-        </thead>
-        <tbody>
-          {items.map(children)}
-          {after}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </table>
+  );
+  return (
+    <>
+      {scrolls === undefined ? (
+        <div class="stacking">{table}</div>
+      ) : (
+        // What scrolls must be reachable without a pointer.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <section class="scroll-x" tabIndex={0} aria-label={scrolls}>
+          {table}
+        </section>
+      )}
+      {more === undefined ? null : <MoreButton {...more} />}
+    </>
   );
 }
 
-interface RowMenuProps {
-  /** What the acts are for, as in "Actions for laptop". */
-  readonly of: string;
-  readonly items: readonly MenuItem[];
-}
-
-/** The last cell of a row, with its acts. */
-export function RowMenu({ of, items }: RowMenuProps) {
+function MenuCell({
+  menu: [name, ...items] = [''],
+}: {
+  menu: readonly [name: string, ...items: MenuItem[]] | undefined;
+}) {
   return (
     <td class="row-menu">
-      <MenuButton
-        label={`Actions for ${of}`}
-        class="button quiet small square"
-        button={<Icon of={Ellipsis} size={14} />}
-        items={items}
-      />
+      {items.length === 0 ? null : (
+        <MenuButton
+          label={`Actions for ${name}`}
+          class="button quiet small square"
+          button={<Icon of={Ellipsis} size={14} />}
+          items={items}
+        />
+      )}
     </td>
   );
+}
+
+/** The name of an item, or a link that is it, with a line below. */
+export function Named({ children, note }: { children: ComponentChildren; note?: ComponentChildren }) {
+  return (
+    <>
+      <span class="named">{children}</span>
+      {note === undefined ? null : <small>{note}</small>}
+    </>
+  );
+}
+
+/** Nothing to show in a cell; `why` says so to screen readers, and in the title. */
+export function None({ why }: { why?: string }) {
+  return (
+    <span class="faint" title={why}>
+      –{why === undefined ? null : <span class="visually-hidden">{why}</span>}
+    </span>
+  );
+}
+
+export function copyItem(id: string, what = 'id'): MenuItem {
+  return { text: `Copy ${what}`, icon: Copy, act: () => void copyText(id, `the ${what}`) };
 }

@@ -3,7 +3,7 @@ import { type Delivery, type Webhook, WEBHOOK_EVENTS, type WebhookEvent, type We
 import { appName, useApps } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
 import { Button, Copyable, ShownOnce, SubmitButton } from '../parts/buttons.js';
-import { Field, FieldError } from '../parts/fields.js';
+import { Field, FieldError } from '../parts/form.js';
 import { Dialog } from '../parts/overlays.js';
 import { Card, Fault } from '../parts/parts.js';
 import { change, inApp, pointerOf } from '../server.js';

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Ban, CircleAlert, Ellipsis, Eraser, Pencil, Play, Scale, Trash2 } from 'lucide-preact';
 import { dateText, numberText, textOf, timeText } from '../../format.js';
 import { Button, CopyableId } from '../../parts/buttons.js';
-import { Field } from '../../parts/fields.js';
+import { Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
 import { Figures, Loaded } from '../../parts/parts.js';

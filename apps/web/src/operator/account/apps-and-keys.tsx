@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { AppWindow, Ban, Copy, KeyRound, Pencil, Plus } from 'lucide-preact';
 import { dateText, numberText, SCOPE_TEXTS, textOf } from '../../format.js';
-import { AppField, askedKey, ExpiryFields, LimitField, ScopesField } from '../../keys/key-fields.js';
+import { askedKey, KeyFields } from '../../keys/key-fields.js';
 import { Button, MoreButton, ShownOnce, useCopy } from '../../parts/buttons.js';
-import { Field } from '../../parts/fields.js';
+import { Field } from '../../parts/form.js';
 import { Badge, Card, Empty, Loaded, Meter } from '../../parts/parts.js';
 import { ScopeTags } from '../../parts/scope-tags.js';
 import { Expiry, UsedOn } from '../../parts/times.js';
@@ -13,7 +13,7 @@ import { overview } from '../../session.js';
 import { afterChange, type Pages, usePages, useShownOnce } from '../../use-data.js';
 import { type Act, ActDialog } from '../acts.js';
 import { type Account, type AppStorage, bytesText, counted, type Key, type Storage } from '../server-types.js';
-import { RowMenu, Table } from '../../parts/table.js';
+import { RowMenu, Table } from '../../parts/old-table.js';
 
 interface AppsAndKeysProps {
   readonly path: string;
@@ -315,15 +315,7 @@ function createKeyAct(apps: readonly App[], currency: string, show: (made: MadeK
     isHarmless: true,
     doIt: 'Create key',
     busyText: 'Creating…',
-    children: (
-      <>
-        <NameField />
-        <AppField apps={apps} />
-        {shown === undefined ? null : <ScopesField overview={shown} error={undefined} />}
-        <LimitField currency={currency} error={undefined} />
-        <ExpiryFields error={undefined} />
-      </>
-    ),
+    children: shown === undefined ? null : <KeyFields overview={shown} currency={currency} apps={apps} />,
     action: async (form) => {
       const { app_id: appId = apps[0]?.id, ...asked } = askedKey(form);
       const made = await change<MadeKey>(`/operator/apps/${appId}/keys`, asked);

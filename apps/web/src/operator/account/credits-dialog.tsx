@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { numberText, textOf, timeText } from '../../format.js';
-import { Field } from '../../parts/fields.js';
+import { Field } from '../../parts/form.js';
 import { change, codeOf, Explained } from '../../server.js';
 import { type Act, ActDialog } from '../acts.js';
 import type { Account, Operated } from '../server-types.js';

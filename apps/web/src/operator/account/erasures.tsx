@@ -1,6 +1,6 @@
 import { Eraser } from 'lucide-preact';
 import { textOf, timeText } from '../../format.js';
-import { Field } from '../../parts/fields.js';
+import { Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { Loaded } from '../../parts/parts.js';
 import { change } from '../../server.js';

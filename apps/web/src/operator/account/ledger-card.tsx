@@ -6,7 +6,7 @@ import { KIND_TEXTS } from '../../usage/entry-kinds.js';
 import type { Pages } from '../../use-data.js';
 import { linkTo } from '../places.js';
 import type { Entry } from '../server-types.js';
-import { Table } from '../../parts/table.js';
+import { Table } from '../../parts/old-table.js';
 
 interface LedgerCardProps {
   readonly entries: Pages<Entry, { readonly entries: readonly Entry[] }>;

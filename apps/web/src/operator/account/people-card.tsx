@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Ban, Eraser, Link, Plus, RotateCcw, UserCheck, UsersRound } from 'lucide-preact';
 import { textOf, timeText } from '../../format.js';
 import { Button, MoreButton, ShownOnce } from '../../parts/buttons.js';
-import { Field } from '../../parts/fields.js';
+import { Field } from '../../parts/form.js';
 import type { MenuItem } from '../../parts/overlays.js';
 import { Badge, Card, Empty, Loaded } from '../../parts/parts.js';
 import { UsedOn } from '../../parts/times.js';
@@ -10,7 +10,7 @@ import { change } from '../../server.js';
 import { afterChange, usePages, useShownOnce } from '../../use-data.js';
 import { type Act, ActDialog } from '../acts.js';
 import { counted, type Person, type WithLink } from '../server-types.js';
-import { RowMenu, Table } from '../../parts/table.js';
+import { RowMenu, Table } from '../../parts/old-table.js';
 import { erasePersonAct } from './erasures.js';
 
 /** Shows the sign-in link that a change has made. */

@@ -2,7 +2,7 @@ import { useId, useRef } from 'preact/hooks';
 import { Dices, type LucideIcon, Minus, Plus } from 'lucide-preact';
 import type { Json } from '../../api-types.js';
 import { Button } from '../../parts/buttons.js';
-import { type ControlProps, Field, FieldError } from '../../parts/fields.js';
+import { type ControlProps, Field, FieldError } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { NO_NUMBER, type ParameterField, randomSeed, ratioOf, type Shape, shown } from './parameters.js';
 

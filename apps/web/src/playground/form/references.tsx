@@ -3,7 +3,7 @@ import { ImagePlus, RotateCcw, X } from 'lucide-preact';
 import type { Model, Output, Role } from '../../api-types.js';
 import { numberText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
-import { FieldError } from '../../parts/fields.js';
+import { FieldError } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { uploadReference } from '../../../../../clients/typescript/src/upload.js';
 import { change, Explained, inApp, randomKey, readable, sentenceOf, transportOf } from '../../server.js';

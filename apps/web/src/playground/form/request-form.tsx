@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { ChevronDown, FlaskConical, Plus, Zap } from 'lucide-preact';
 import { numberText, spanText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
-import { Field } from '../../parts/fields.js';
+import { Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
 import { type ConsoleModel, priceText } from '../../models/use-models.js';

@@ -1,0 +1,214 @@
+import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact';
+import { useContext, useId, useRef } from 'preact/hooks';
+import { CircleAlert } from 'lucide-preact';
+import { pointerOf } from '../server.js';
+import { type Action, focusOnFaulty } from '../use-data.js';
+import { Icon } from './icon.js';
+import { Fault } from './parts.js';
+
+/** What a form tells its fields: the refusal, and which fields show refusals of their own. */
+interface FormState {
+  readonly doing: Action;
+  readonly pointers: Set<string>;
+}
+
+const FormContext = createContext<FormState | undefined>(undefined);
+
+interface FormProps {
+  /** The state of `submit`: what the server refuses is said at the field that it names, or below the fields. */
+  doing: Action;
+  /** May throw: that is the fault of `doing`. */
+  submit: (form: FormData, element: HTMLFormElement) => Promise<unknown>;
+  class?: string;
+  /** Called for each input, with the form. */
+  changed?: (form: FormData) => void;
+  /** Called for the Escape key. */
+  escape?: () => void;
+  /** In place of the sentence below the fields. */
+  note?: ComponentChildren;
+  /** Below the fields and the fault: the buttons. */
+  footer: ComponentChildren;
+  children?: ComponentChildren;
+}
+
+/** A form that is sent once at a time and stays as it is, with its errors, until it has worked. */
+export function Form({ doing, submit, class: look = 'form', changed, escape, note, footer, children }: FormProps) {
+  const pointers = useRef(new Set<string>()).current;
+  const send = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    if (!(await doing.run(async () => void (await submit(new FormData(form), form))))) focusOnFaulty(form);
+  };
+  return (
+    <FormContext.Provider value={{ doing, pointers }}>
+      {/* The keys of its fields arrive here. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
+      <form
+        class={look}
+        autocomplete="off"
+        onInput={({ currentTarget }) => {
+          doing.setFault(undefined);
+          changed?.(new FormData(currentTarget));
+        }}
+        onKeyDown={({ key }) => {
+          if (key === 'Escape') escape?.();
+        }}
+        onSubmit={(event) => void send(event)}
+      >
+        {children}
+        {note ?? <FormFault />}
+        {footer}
+      </form>
+    </FormContext.Provider>
+  );
+}
+
+/** The fault of the form, unless one of its fields shows it. */
+function FormFault() {
+  const { doing, pointers } = useContext(FormContext) ?? {};
+  return <Fault text={pointers?.has(pointerOf(doing?.error)) === true ? undefined : doing?.fault} />;
+}
+
+/** The refusal of the form around, if it is about this field. */
+function useRefusal(pointer: string | undefined): string | undefined {
+  const form = useContext(FormContext);
+  if (form === undefined || pointer === undefined) return undefined;
+  form.pointers.add(pointer);
+  return pointerOf(form.doing.error) === pointer ? form.doing.fault : undefined;
+}
+
+/** What connects a control with its texts. */
+export interface ControlProps {
+  readonly 'id': string;
+  readonly 'aria-invalid': boolean | undefined;
+  readonly 'aria-describedby': string | undefined;
+}
+
+interface LabelProps {
+  label: ComponentChildren;
+  /** Beside the label, such as "optional". */
+  note?: ComponentChildren;
+  /** At the right of the label, such as a count of characters. */
+  aside?: ComponentChildren;
+  hint?: ComponentChildren;
+  error?: string | undefined;
+  /** The JSON Pointer by which the server names the field. */
+  pointer?: string | undefined;
+}
+
+/** A control with its label above, and its hint or its error below. */
+export function Field(props: LabelProps & { children: (control: ControlProps) => ComponentChildren }) {
+  const { label, note, aside, hint, pointer, children } = props;
+  const refusal = useRefusal(pointer);
+  const error = props.error ?? refusal;
+  const id = useId();
+  const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].join(' ').trim();
+  return (
+    <div class="field">
+      <label class="label" for={id}>
+        {label}
+        {note === undefined ? null : <span class="note">{note}</span>}
+        {aside === undefined ? null : <span class="push">{aside}</span>}
+      </label>
+      {children({
+        id,
+        'aria-invalid': error === undefined ? undefined : true,
+        'aria-describedby': described || undefined,
+      })}
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <FieldError id={`${id}-error`} text={error} />
+    </div>
+  );
+}
+
+/** What is wrong with a field; nothing without a text. */
+export function FieldError({ id, text }: { id?: string; text: string | undefined }) {
+  if (text === undefined || text === '') return null;
+  return (
+    <p class="error" id={id}>
+      <Icon of={CircleAlert} size={14} />
+      {text}
+    </p>
+  );
+}
+
+type TextFieldProps = LabelProps & Omit<InputHTMLAttributes, 'label' | 'role'> & { name: string };
+
+/** A line of text. Its JSON Pointer is its name unless another is given. */
+export function TextField({ label, note, aside, hint, error, pointer, ...input }: TextFieldProps) {
+  return (
+    <Field {...{ label, note, aside, hint, error }} pointer={pointer ?? `/${input.name}`}>
+      {(control) => <input class="input" {...control} {...(input as object)} />}
+    </Field>
+  );
+}
+
+interface SelectFieldProps extends LabelProps {
+  name: string;
+  options: readonly (readonly [value: string, text: string])[];
+  /** The value at first. */
+  chosen?: string | undefined;
+  changed?: (value: string) => void;
+}
+
+/** One of some values. */
+export function SelectField({ name, options, chosen, changed, pointer = `/${name}`, ...field }: SelectFieldProps) {
+  return (
+    <Field {...field} pointer={pointer}>
+      {(control) => (
+        <select {...control} class="input" name={name} onChange={({ currentTarget }) => changed?.(currentTarget.value)}>
+          {options.map(([value, text]) => (
+            <option key={value} value={value} selected={value === chosen}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface ChecksFieldProps {
+  legend: string;
+  name: string;
+  pointer: string;
+  /** With the text of each, and what is below it. */
+  options: readonly { value: string; text: ComponentChildren; note: ComponentChildren }[];
+  /** The values that are ticked at first. */
+  chosen: readonly string[];
+  class?: string;
+}
+
+/** Any of some values. */
+export function ChecksField({ legend, name, pointer, options, chosen, class: look }: ChecksFieldProps) {
+  const error = useRefusal(pointer);
+  const id = useId();
+  return (
+    <fieldset class="field">
+      <legend class="label">{legend}</legend>
+      <div class={look}>
+        {options.map(({ value, text, note }) => (
+          <label key={value} class="check">
+            <input
+              type="checkbox"
+              name={name}
+              value={value}
+              defaultChecked={chosen.includes(value)}
+              aria-invalid={error === undefined ? undefined : true}
+              aria-describedby={error === undefined ? undefined : id}
+            />
+            <span>
+              {text}
+              <small>{note}</small>
+            </span>
+          </label>
+        ))}
+      </div>
+      <FieldError id={id} text={error} />
+    </fieldset>
+  );
+}
