@@ -255,7 +255,7 @@ export function renderGeneration({
   };
 }
 
-function renderOutput({ output, url }: OutputView): MessageInitShape<typeof OutputSchema> {
+export function renderOutput({ output, url }: OutputView): MessageInitShape<typeof OutputSchema> {
   return {
     mediaId: output.mediaId,
     modality: MODALITY[output.kind],

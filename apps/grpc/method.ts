@@ -121,9 +121,9 @@ interface ListRequest {
 }
 
 /** The page that a list request asks for; its cursor is the token. Throws FIELD_INVALID. */
-export function readPage({ pageSize, pageToken }: ListRequest): PageRequest {
+export function readPage({ pageSize, pageToken }: ListRequest, maxSize = MAX_SIZE): PageRequest {
   if (pageSize < 0) throw fieldInvalid('/page_size', 'page_size must not be negative.');
-  const limit = pageSize === 0 ? DEFAULT_SIZE : Math.min(pageSize, MAX_SIZE);
+  const limit = pageSize === 0 ? DEFAULT_SIZE : Math.min(pageSize, maxSize);
   return pageToken === '' ? { limit } : { limit, cursor: pageToken };
 }
 

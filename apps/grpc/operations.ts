@@ -2,6 +2,14 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Call, Erasing, Files, Identity, Machine, Models, Money, Webhooks, Work } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { fieldInvalid } from '../../core/fields.js';
+import { isRequestShown } from '../../core/generation/account-generation.js';
+import {
+  type AccountFilter,
+  listAccountGenerations,
+  readAccountFilter,
+  readSearchQuery,
+  searchAccountGenerations,
+} from '../../core/generation/account-generations.js';
 import { cancelAnyGeneration } from '../../core/generation/end-generation.js';
 import {
   type AttemptCost,
@@ -9,7 +17,12 @@ import {
   type GenerationStatus,
   STATUSES,
 } from '../../core/generation/generation.js';
-import { findGeneration, type GenerationFilter, searchGenerations } from '../../core/generation/read-generations.js';
+import {
+  findGeneration,
+  type GenerationFilter,
+  searchGenerations,
+  viewGeneration,
+} from '../../core/generation/read-generations.js';
 import { CANCELS, type ProviderCapabilities } from '../../core/ports/provider.js';
 import { type ConnectedProvider, listProviders, type ProviderWorker } from '../../core/providers/list-providers.js';
 import { PROVIDER_STATES } from '../../core/providers/provider-state.js';
@@ -19,8 +32,22 @@ import { addUpCosts, type ModelCosts, readUsageRequest } from '../../core/usage/
 import { pageByToken } from '../page-token.js';
 import { requireAccount } from './access.js';
 import { CATALOG_FILE_METHODS } from './catalog-file.js';
-import { duration, int64s, OPERATION, PRICE_UNIT, STATUS, timestamp, valuesByWord, wordOf } from './enums.js';
+import { renderOutput } from './generations.js';
 import {
+  duration,
+  int64s,
+  MODALITY,
+  OPERATION,
+  PRICE_UNIT,
+  readTimestamp,
+  STATUS,
+  timestamp,
+  valuesByWord,
+  wordOf,
+} from './enums.js';
+import {
+  type FindGenerationsRequest,
+  type FoundGenerationSchema,
   type GenerationContentSchema,
   type GenerationRecordSchema,
   type ModelCostsSchema,
@@ -69,6 +96,21 @@ export const OPERATIONS_METHODS: readonly ServedMethod<UsedContext>[] = [
     );
     return { generations: items.map(renderRecord), nextPageToken: nextCursor };
   }),
+  plain(method.findGenerations, 'content:read', async ({ context, request }) => {
+    const page = readPage(request, MAX_FOUND);
+    const filter = accountFilterOf(request);
+    const q = request.q === undefined ? undefined : readSearchQuery(request.q);
+    const { accountId } = await requireAccount(context, request);
+    const { showsRequests: mayReadPrompts } = context.settings;
+    const list = `found generations of ${accountId} ${context.digests.ofJson({ ...filter, q: q ?? null })}`;
+    const { items, nextCursor } = await pageByToken(page, list, (within) =>
+      q === undefined
+        ? listAccountGenerations(context, accountId, filter, within)
+        : searchAccountGenerations(context, accountId, { ...filter, query: q, mayReadPrompts }, within),
+    );
+    const generations = await Promise.all(items.map((generation) => renderFound(context, generation)));
+    return { generations, nextPageToken: nextCursor ?? '' };
+  }),
   plain(method.inspectGeneration, 'content:read', async ({ context, request }) => {
     const generation = await findGeneration(context, readUuid(request.generationId, '/generation_id'));
     return { generation: renderRecord(generation), content: renderContent(generation) };
@@ -111,6 +153,38 @@ async function filterOf(
   if (accountId !== undefined && accountId !== app.accountId)
     throw new ServiceError('NOT_FOUND', `Account ${accountId} has no App ${app.appId}.`);
   return { ...statuses, accountId: app.accountId, appId: app.appId };
+}
+
+/** The maximum page of generations with URLs, of which each is signed. */
+const MAX_FOUND = 50;
+
+/** Throws FIELD_INVALID, and NOT_FOUND for a text that is not the id of an App. */
+function accountFilterOf(request: FindGenerationsRequest): AccountFilter {
+  const { appId, status, modelKey, credentialId, modality, createdAfter, createdBefore } = request;
+  return readAccountFilter({
+    appId,
+    status: wordOf(STATUS, status),
+    modelKey,
+    credentialId,
+    modality: wordOf(MODALITY, modality),
+    createdFrom: createdAfter && readTimestamp(createdAfter, 'created_after'),
+    createdBefore: createdBefore && readTimestamp(createdBefore, 'created_before'),
+  });
+}
+
+async function renderFound(
+  context: Files & Machine,
+  generation: Generation,
+): Promise<MessageInitShape<typeof FoundGenerationSchema>> {
+  const { modality, credentialId, prompt, negativePrompt } = generation;
+  const { outputs } = await viewGeneration(context, generation);
+  return {
+    generation: renderRecord(generation),
+    modality: MODALITY[modality],
+    credentialId,
+    outputs: outputs.map(renderOutput),
+    ...(isRequestShown(context.settings, generation) ? { prompt, negativePrompt } : {}),
+  };
 }
 
 /** A generation as operators see it, without its request. */

@@ -10,9 +10,9 @@ import type { PriceUnit } from "./catalog_pb.js";
 import { file_darkroom_v1_catalog } from "./catalog_pb.js";
 import type { CheckCatalogFileRequestSchema, CheckCatalogFileResponseSchema, GetCatalogFileRequestSchema, GetCatalogFileResponseSchema, ReloadCatalogFileRequestSchema, ReloadCatalogFileResponseSchema } from "./catalog_file_pb.js";
 import { file_darkroom_v1_catalog_file } from "./catalog_file_pb.js";
-import type { GenerationError, GenerationStatus } from "./generations_pb.js";
+import type { GenerationError, GenerationStatus, Output } from "./generations_pb.js";
 import { file_darkroom_v1_generations } from "./generations_pb.js";
-import type { Operation } from "./media_pb.js";
+import type { Modality, Operation } from "./media_pb.js";
 import { file_darkroom_v1_media } from "./media_pb.js";
 import type { GetOverviewRequestSchema, GetOverviewResponseSchema } from "./overview_pb.js";
 import { file_darkroom_v1_overview } from "./overview_pb.js";
@@ -26,7 +26,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/operations.proto.
  */
 export const file_darkroom_v1_operations: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSKoBQoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAUSFQoIcHJvdmlkZXIYEiABKAlIAogBARIoCgVjb3N0cxgTIAMoCzIZLmRhcmtyb29tLnYxLlByb3ZpZGVyQ29zdEIJCgdfd29ya2VyQhIKEF9jbGllbnRfdHJhY2VfaWRCCwoJX3Byb3ZpZGVyIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCJeChRHZXRNb2RlbENvc3RzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGZyb20YAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBQgcKBV9mcm9tQgUKA190byL3AQoKTW9kZWxDb3N0cxIRCgltb2RlbF9rZXkYASABKAkSEwoLZ2VuZXJhdGlvbnMYAiABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAMgASgDEhUKDXdpdGhvdXRfbW9uZXkYBCABKAMSFAoMaW5wdXRfdG9rZW5zGAUgASgDEhUKDW91dHB1dF90b2tlbnMYBiABKAMSEgoKY29tcHV0ZV9tcxgHIAEoAxIpCgVtb25leRgIIAMoCzIaLmRhcmtyb29tLnYxLlByb3ZpZGVyTW9uZXkSJQoFdW5pdHMYCSABKAsyFi5kYXJrcm9vbS52MS5Vbml0Q29zdHMiTgoJVW5pdENvc3RzEhUKDWJpbGxlZF9taWNyb3MYASABKAMSKgoHY2hhcmdlZBgCIAMoCzIZLmRhcmtyb29tLnYxLkNoYXJnZWRVbml0cyJECgxDaGFyZ2VkVW5pdHMSJAoEdW5pdBgBIAEoDjIWLmRhcmtyb29tLnYxLlByaWNlVW5pdBIOCgZtaWNyb3MYAiABKAMiWgoVR2V0TW9kZWxDb3N0c1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLmRhcmtyb29tLnYxLk1vZGVsQ29zdHMSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCSIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJKChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMQoJcHJvdmlkZXJzGAEgAygLMh4uZGFya3Jvb20udjEuQ29ubmVjdGVkUHJvdmlkZXIiFAoSUnVuUmVjb3ZlcnlSZXF1ZXN0IvsCChNSdW5SZWNvdmVyeVJlc3BvbnNlEhkKEWdlbmVyYXRpb25zX3dva2VuGAEgASgDEhkKEWdlbmVyYXRpb25zX2VuZGVkGAIgASgDEhsKE2dlbmVyYXRpb25zX3NldHRsZWQYAyABKAMSGwoTZ2VuZXJhdGlvbnNfcmV0aXJlZBgEIAEoAxIWCg5ob2xkc19yZWxlYXNlZBgFIAEoAxIVCg1ob2xkc19zZXR0bGVkGAYgASgDEhcKD3VwbG9hZHNfcmVtb3ZlZBgHIAEoAxIWCg5jbGFpbXNfcmVtb3ZlZBgIIAEoAxIOCgZmYWlsZWQYCSABKAMSFQoNdXBsb2Fkc19zd2VwdBgKIAEoAxIZChFhcnRlZmFjdHNfcmVtb3ZlZBgLIAEoAxIYChBkZWxpdmVyaWVzX3dva2VuGAwgASgDEhoKEmRlbGl2ZXJpZXNfcmVtb3ZlZBgNIAEoAxIcChRmaW5nZXJwcmludHNfcmVtb3ZlZBgOIAEoAyIVChNHZXRSZXRlbnRpb25SZXF1ZXN0ItgCChRHZXRSZXRlbnRpb25SZXNwb25zZRIqCgdvdXRwdXRzGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2dlbmVyYXRpb25zGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHJlbW5hbnRzGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3VwbG9hZHMYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHcmVwbGF5cxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgZjbGFpbXMYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRdW5jaGFyZ2VkX2NvbnRlbnQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24yqggKCk9wZXJhdGlvbnMSUAoLUnVuUmVjb3ZlcnkSHy5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlcXVlc3QaIC5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlc3BvbnNlElgKDEdldFJldGVudGlvbhIgLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXNwb25zZSIDkAIBEmcKEVNlYXJjaEdlbmVyYXRpb25zEiUuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0GiYuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmcKEUluc3BlY3RHZW5lcmF0aW9uEiUuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0GiYuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZSIDkAIBEl4KDkdldENhdGFsb2dGaWxlEiIuZGFya3Jvb20udjEuR2V0Q2F0YWxvZ0ZpbGVSZXF1ZXN0GiMuZGFya3Jvb20udjEuR2V0Q2F0YWxvZ0ZpbGVSZXNwb25zZSIDkAIBEmQKEENoZWNrQ2F0YWxvZ0ZpbGUSJC5kYXJrcm9vbS52MS5DaGVja0NhdGFsb2dGaWxlUmVxdWVzdBolLmRhcmtyb29tLnYxLkNoZWNrQ2F0YWxvZ0ZpbGVSZXNwb25zZSIDkAIBEmcKEVJlbG9hZENhdGFsb2dGaWxlEiUuZGFya3Jvb20udjEuUmVsb2FkQ2F0YWxvZ0ZpbGVSZXF1ZXN0GiYuZGFya3Jvb20udjEuUmVsb2FkQ2F0YWxvZ0ZpbGVSZXNwb25zZSIDkAICElUKC0dldE92ZXJ2aWV3Eh8uZGFya3Jvb20udjEuR2V0T3ZlcnZpZXdSZXF1ZXN0GiAuZGFya3Jvb20udjEuR2V0T3ZlcnZpZXdSZXNwb25zZSIDkAIBElsKDUxpc3RQcm92aWRlcnMSIS5kYXJrcm9vbS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIDkAIBElsKDUdldE1vZGVsQ29zdHMSIS5kYXJrcm9vbS52MS5HZXRNb2RlbENvc3RzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkdldE1vZGVsQ29zdHNSZXNwb25zZSIDkAIBEl4KDlN0b3BHZW5lcmF0aW9uEiIuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXF1ZXN0GiMuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_catalog, file_darkroom_v1_catalog_file, file_darkroom_v1_generations, file_darkroom_v1_media, file_darkroom_v1_overview, file_darkroom_v1_providers, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSKoBQoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAUSFQoIcHJvdmlkZXIYEiABKAlIAogBARIoCgVjb3N0cxgTIAMoCzIZLmRhcmtyb29tLnYxLlByb3ZpZGVyQ29zdEIJCgdfd29ya2VyQhIKEF9jbGllbnRfdHJhY2VfaWRCCwoJX3Byb3ZpZGVyIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKFkZpbmRHZW5lcmF0aW9uc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRITCgZhcHBfaWQYBCABKAlIAIgBARItCgZzdGF0dXMYBSABKA4yHS5kYXJrcm9vbS52MS5HZW5lcmF0aW9uU3RhdHVzEhYKCW1vZGVsX2tleRgGIAEoCUgBiAEBEhoKDWNyZWRlbnRpYWxfaWQYByABKAlIAogBARInCghtb2RhbGl0eRgIIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EjEKDWNyZWF0ZWRfYWZ0ZXIYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgFxGAsgASgJSAOIAQFCCQoHX2FwcF9pZEIMCgpfbW9kZWxfa2V5QhAKDl9jcmVkZW50aWFsX2lkQgQKAl9xImUKF0ZpbmRHZW5lcmF0aW9uc1Jlc3BvbnNlEjEKC2dlbmVyYXRpb25zGAEgAygLMhwuZGFya3Jvb20udjEuRm91bmRHZW5lcmF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKTAgoPRm91bmRHZW5lcmF0aW9uEjEKCmdlbmVyYXRpb24YASABKAsyHS5kYXJrcm9vbS52MS5HZW5lcmF0aW9uUmVjb3JkEicKCG1vZGFsaXR5GAIgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSGgoNY3JlZGVudGlhbF9pZBgDIAEoCUgAiAEBEiQKB291dHB1dHMYBCADKAsyEy5kYXJrcm9vbS52MS5PdXRwdXQSEwoGcHJvbXB0GAUgASgJSAGIAQESHAoPbmVnYXRpdmVfcHJvbXB0GAYgASgJSAKIAQFCEAoOX2NyZWRlbnRpYWxfaWRCCQoHX3Byb21wdEISChBfbmVnYXRpdmVfcHJvbXB0IjEKGEluc3BlY3RHZW5lcmF0aW9uUmVxdWVzdBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJIn8KGUluc3BlY3RHZW5lcmF0aW9uUmVzcG9uc2USMQoKZ2VuZXJhdGlvbhgBIAEoCzIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25SZWNvcmQSLwoHY29udGVudBgCIAEoCzIeLmRhcmtyb29tLnYxLkdlbmVyYXRpb25Db250ZW50Ii4KFVN0b3BHZW5lcmF0aW9uUmVxdWVzdBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJIksKFlN0b3BHZW5lcmF0aW9uUmVzcG9uc2USMQoKZ2VuZXJhdGlvbhgBIAEoCzIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25SZWNvcmQiXgoUR2V0TW9kZWxDb3N0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgRmcm9tGAIgASgJSACIAQESDwoCdG8YAyABKAlIAYgBAUIHCgVfZnJvbUIFCgNfdG8i9wEKCk1vZGVsQ29zdHMSEQoJbW9kZWxfa2V5GAEgASgJEhMKC2dlbmVyYXRpb25zGAIgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgDIAEoAxIVCg13aXRob3V0X21vbmV5GAQgASgDEhQKDGlucHV0X3Rva2VucxgFIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAYgASgDEhIKCmNvbXB1dGVfbXMYByABKAMSKQoFbW9uZXkYCCADKAsyGi5kYXJrcm9vbS52MS5Qcm92aWRlck1vbmV5EiUKBXVuaXRzGAkgASgLMhYuZGFya3Jvb20udjEuVW5pdENvc3RzIk4KCVVuaXRDb3N0cxIVCg1iaWxsZWRfbWljcm9zGAEgASgDEioKB2NoYXJnZWQYAiADKAsyGS5kYXJrcm9vbS52MS5DaGFyZ2VkVW5pdHMiRAoMQ2hhcmdlZFVuaXRzEiQKBHVuaXQYASABKA4yFi5kYXJrcm9vbS52MS5QcmljZVVuaXQSDgoGbWljcm9zGAIgASgDIloKFUdldE1vZGVsQ29zdHNSZXNwb25zZRInCgZtb2RlbHMYASADKAsyFy5kYXJrcm9vbS52MS5Nb2RlbENvc3RzEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSgoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjEKCXByb3ZpZGVycxgBIAMoCzIeLmRhcmtyb29tLnYxLkNvbm5lY3RlZFByb3ZpZGVyIhQKElJ1blJlY292ZXJ5UmVxdWVzdCL7AgoTUnVuUmVjb3ZlcnlSZXNwb25zZRIZChFnZW5lcmF0aW9uc193b2tlbhgBIAEoAxIZChFnZW5lcmF0aW9uc19lbmRlZBgCIAEoAxIbChNnZW5lcmF0aW9uc19zZXR0bGVkGAMgASgDEhsKE2dlbmVyYXRpb25zX3JldGlyZWQYBCABKAMSFgoOaG9sZHNfcmVsZWFzZWQYBSABKAMSFQoNaG9sZHNfc2V0dGxlZBgGIAEoAxIXCg91cGxvYWRzX3JlbW92ZWQYByABKAMSFgoOY2xhaW1zX3JlbW92ZWQYCCABKAMSDgoGZmFpbGVkGAkgASgDEhUKDXVwbG9hZHNfc3dlcHQYCiABKAMSGQoRYXJ0ZWZhY3RzX3JlbW92ZWQYCyABKAMSGAoQZGVsaXZlcmllc193b2tlbhgMIAEoAxIaChJkZWxpdmVyaWVzX3JlbW92ZWQYDSABKAMSHAoUZmluZ2VycHJpbnRzX3JlbW92ZWQYDiABKAMiFQoTR2V0UmV0ZW50aW9uUmVxdWVzdCLYAgoUR2V0UmV0ZW50aW9uUmVzcG9uc2USKgoHb3V0cHV0cxgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIuCgtnZW5lcmF0aW9ucxgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIrCghyZW1uYW50cxgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIqCgd1cGxvYWRzGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3JlcGxheXMYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKQoGY2xhaW1zGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjQKEXVuY2hhcmdlZF9jb250ZW50GAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uMo0JCgpPcGVyYXRpb25zElAKC1J1blJlY292ZXJ5Eh8uZGFya3Jvb20udjEuUnVuUmVjb3ZlcnlSZXF1ZXN0GiAuZGFya3Jvb20udjEuUnVuUmVjb3ZlcnlSZXNwb25zZRJYCgxHZXRSZXRlbnRpb24SIC5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuR2V0UmV0ZW50aW9uUmVzcG9uc2UiA5ACARJnChFTZWFyY2hHZW5lcmF0aW9ucxIlLmRhcmtyb29tLnYxLlNlYXJjaEdlbmVyYXRpb25zUmVxdWVzdBomLmRhcmtyb29tLnYxLlNlYXJjaEdlbmVyYXRpb25zUmVzcG9uc2UiA5ACARJhCg9GaW5kR2VuZXJhdGlvbnMSIy5kYXJrcm9vbS52MS5GaW5kR2VuZXJhdGlvbnNSZXF1ZXN0GiQuZGFya3Jvb20udjEuRmluZEdlbmVyYXRpb25zUmVzcG9uc2UiA5ACARJnChFJbnNwZWN0R2VuZXJhdGlvbhIlLmRhcmtyb29tLnYxLkluc3BlY3RHZW5lcmF0aW9uUmVxdWVzdBomLmRhcmtyb29tLnYxLkluc3BlY3RHZW5lcmF0aW9uUmVzcG9uc2UiA5ACARJeCg5HZXRDYXRhbG9nRmlsZRIiLmRhcmtyb29tLnYxLkdldENhdGFsb2dGaWxlUmVxdWVzdBojLmRhcmtyb29tLnYxLkdldENhdGFsb2dGaWxlUmVzcG9uc2UiA5ACARJkChBDaGVja0NhdGFsb2dGaWxlEiQuZGFya3Jvb20udjEuQ2hlY2tDYXRhbG9nRmlsZVJlcXVlc3QaJS5kYXJrcm9vbS52MS5DaGVja0NhdGFsb2dGaWxlUmVzcG9uc2UiA5ACARJnChFSZWxvYWRDYXRhbG9nRmlsZRIlLmRhcmtyb29tLnYxLlJlbG9hZENhdGFsb2dGaWxlUmVxdWVzdBomLmRhcmtyb29tLnYxLlJlbG9hZENhdGFsb2dGaWxlUmVzcG9uc2UiA5ACAhJVCgtHZXRPdmVydmlldxIfLmRhcmtyb29tLnYxLkdldE92ZXJ2aWV3UmVxdWVzdBogLmRhcmtyb29tLnYxLkdldE92ZXJ2aWV3UmVzcG9uc2UiA5ACARJbCg1MaXN0UHJvdmlkZXJzEiEuZGFya3Jvb20udjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaIi5kYXJrcm9vbS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2UiA5ACARJbCg1HZXRNb2RlbENvc3RzEiEuZGFya3Jvb20udjEuR2V0TW9kZWxDb3N0c1JlcXVlc3QaIi5kYXJrcm9vbS52MS5HZXRNb2RlbENvc3RzUmVzcG9uc2UiA5ACARJeCg5TdG9wR2VuZXJhdGlvbhIiLmRhcmtyb29tLnYxLlN0b3BHZW5lcmF0aW9uUmVxdWVzdBojLmRhcmtyb29tLnYxLlN0b3BHZW5lcmF0aW9uUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_catalog, file_darkroom_v1_catalog_file, file_darkroom_v1_generations, file_darkroom_v1_media, file_darkroom_v1_overview, file_darkroom_v1_providers, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A generation, without its content.
@@ -296,6 +296,183 @@ export const SearchGenerationsResponseSchema: GenMessage<SearchGenerationsRespon
   messageDesc(file_darkroom_v1_operations, 3);
 
 /**
+ * Requests a page of the generations of one account. All given conditions must match.
+ *
+ * @generated from message darkroom.v1.FindGenerationsRequest
+ */
+export type FindGenerationsRequest = Message<"darkroom.v1.FindGenerationsRequest"> & {
+  /**
+   * UUID of the account.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Page size. 0 means 50; values above 50 are treated as 50; negative values are refused. A page may have fewer items, or none,
+   * although there are more.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous response, with the same other fields; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * UUID of an App of the account; all its Apps when not given.
+   *
+   * @generated from field: optional string app_id = 4;
+   */
+  appId?: string | undefined;
+
+  /**
+   * Only generations that have this status now.
+   *
+   * @generated from field: darkroom.v1.GenerationStatus status = 5;
+   */
+  status: GenerationStatus;
+
+  /**
+   * Only generations of this model: 1 to 200 characters.
+   *
+   * @generated from field: optional string model_key = 6;
+   */
+  modelKey?: string | undefined;
+
+  /**
+   * Only generations that this key, connection or person created, or `service:` and the name of a service: 1 to 200 characters.
+   *
+   * @generated from field: optional string credential_id = 7;
+   */
+  credentialId?: string | undefined;
+
+  /**
+   * Only generations of this kind of media.
+   *
+   * @generated from field: darkroom.v1.Modality modality = 8;
+   */
+  modality: Modality;
+
+  /**
+   * Only generations created at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp created_after = 9;
+   */
+  createdAfter?: Timestamp | undefined;
+
+  /**
+   * Only generations created before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp created_before = 10;
+   */
+  createdBefore?: Timestamp | undefined;
+
+  /**
+   * The generation with this id, or whose id begins with it; else those with this client_trace_id; else those with all its words
+   * in their prompt, unless console.shows_requests is false: 1 to 200 characters.
+   *
+   * @generated from field: optional string q = 11;
+   */
+  q?: string | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.FindGenerationsRequest.
+ * Use `create(FindGenerationsRequestSchema)` to create a new message.
+ */
+export const FindGenerationsRequestSchema: GenMessage<FindGenerationsRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 4);
+
+/**
+ * A page of generations.
+ *
+ * @generated from message darkroom.v1.FindGenerationsResponse
+ */
+export type FindGenerationsResponse = Message<"darkroom.v1.FindGenerationsResponse"> & {
+  /**
+   * Generations, newest first.
+   *
+   * @generated from field: repeated darkroom.v1.FoundGeneration generations = 1;
+   */
+  generations: FoundGeneration[];
+
+  /**
+   * Token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.FindGenerationsResponse.
+ * Use `create(FindGenerationsResponseSchema)` to create a new message.
+ */
+export const FindGenerationsResponseSchema: GenMessage<FindGenerationsResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 5);
+
+/**
+ * A generation with its prompt and its outputs.
+ *
+ * @generated from message darkroom.v1.FoundGeneration
+ */
+export type FoundGeneration = Message<"darkroom.v1.FoundGeneration"> & {
+  /**
+   * Its current state.
+   *
+   * @generated from field: darkroom.v1.GenerationRecord generation = 1;
+   */
+  generation?: GenerationRecord | undefined;
+
+  /**
+   * Kind of media that the model makes.
+   *
+   * @generated from field: darkroom.v1.Modality modality = 2;
+   */
+  modality: Modality;
+
+  /**
+   * Key, connection, person or service that created it, if that is known.
+   *
+   * @generated from field: optional string credential_id = 3;
+   */
+  credentialId?: string | undefined;
+
+  /**
+   * Delivered outputs. Their URLs do not work once the files are removed.
+   *
+   * @generated from field: repeated darkroom.v1.Output outputs = 4;
+   */
+  outputs: Output[];
+
+  /**
+   * Prompt; absent once it is removed, and if console.shows_requests is false.
+   *
+   * @generated from field: optional string prompt = 5;
+   */
+  prompt?: string | undefined;
+
+  /**
+   * Negative prompt, if one was given; absent like the prompt.
+   *
+   * @generated from field: optional string negative_prompt = 6;
+   */
+  negativePrompt?: string | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.FoundGeneration.
+ * Use `create(FoundGenerationSchema)` to create a new message.
+ */
+export const FoundGenerationSchema: GenMessage<FoundGeneration> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 6);
+
+/**
  * Names one generation.
  *
  * @generated from message darkroom.v1.InspectGenerationRequest
@@ -314,7 +491,7 @@ export type InspectGenerationRequest = Message<"darkroom.v1.InspectGenerationReq
  * Use `create(InspectGenerationRequestSchema)` to create a new message.
  */
 export const InspectGenerationRequestSchema: GenMessage<InspectGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 4);
+  messageDesc(file_darkroom_v1_operations, 7);
 
 /**
  * One generation.
@@ -342,7 +519,7 @@ export type InspectGenerationResponse = Message<"darkroom.v1.InspectGenerationRe
  * Use `create(InspectGenerationResponseSchema)` to create a new message.
  */
 export const InspectGenerationResponseSchema: GenMessage<InspectGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 5);
+  messageDesc(file_darkroom_v1_operations, 8);
 
 /**
  * Cancels a generation.
@@ -363,7 +540,7 @@ export type StopGenerationRequest = Message<"darkroom.v1.StopGenerationRequest">
  * Use `create(StopGenerationRequestSchema)` to create a new message.
  */
 export const StopGenerationRequestSchema: GenMessage<StopGenerationRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 6);
+  messageDesc(file_darkroom_v1_operations, 9);
 
 /**
  * Result of a cancellation.
@@ -384,7 +561,7 @@ export type StopGenerationResponse = Message<"darkroom.v1.StopGenerationResponse
  * Use `create(StopGenerationResponseSchema)` to create a new message.
  */
 export const StopGenerationResponseSchema: GenMessage<StopGenerationResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 7);
+  messageDesc(file_darkroom_v1_operations, 10);
 
 /**
  * Requests credits and costs by model.
@@ -419,7 +596,7 @@ export type GetModelCostsRequest = Message<"darkroom.v1.GetModelCostsRequest"> &
  * Use `create(GetModelCostsRequestSchema)` to create a new message.
  */
 export const GetModelCostsRequestSchema: GenMessage<GetModelCostsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 8);
+  messageDesc(file_darkroom_v1_operations, 11);
 
 /**
  * Credits and costs of the generations of one model that are kept.
@@ -496,7 +673,7 @@ export type ModelCosts = Message<"darkroom.v1.ModelCosts"> & {
  * Use `create(ModelCostsSchema)` to create a new message.
  */
 export const ModelCostsSchema: GenMessage<ModelCosts> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 9);
+  messageDesc(file_darkroom_v1_operations, 12);
 
 /**
  * The units that providers billed, and those that clients were charged for the same generations.
@@ -524,7 +701,7 @@ export type UnitCosts = Message<"darkroom.v1.UnitCosts"> & {
  * Use `create(UnitCostsSchema)` to create a new message.
  */
 export const UnitCostsSchema: GenMessage<UnitCosts> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 10);
+  messageDesc(file_darkroom_v1_operations, 13);
 
 /**
  * Units that clients were charged.
@@ -552,7 +729,7 @@ export type ChargedUnits = Message<"darkroom.v1.ChargedUnits"> & {
  * Use `create(ChargedUnitsSchema)` to create a new message.
  */
 export const ChargedUnitsSchema: GenMessage<ChargedUnits> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 11);
+  messageDesc(file_darkroom_v1_operations, 14);
 
 /**
  * Credits and costs by model.
@@ -587,7 +764,7 @@ export type GetModelCostsResponse = Message<"darkroom.v1.GetModelCostsResponse">
  * Use `create(GetModelCostsResponseSchema)` to create a new message.
  */
 export const GetModelCostsResponseSchema: GenMessage<GetModelCostsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 12);
+  messageDesc(file_darkroom_v1_operations, 15);
 
 /**
  * Requests the providers.
@@ -602,7 +779,7 @@ export type ListProvidersRequest = Message<"darkroom.v1.ListProvidersRequest"> &
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 13);
+  messageDesc(file_darkroom_v1_operations, 16);
 
 /**
  * The providers.
@@ -623,7 +800,7 @@ export type ListProvidersResponse = Message<"darkroom.v1.ListProvidersResponse">
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 14);
+  messageDesc(file_darkroom_v1_operations, 17);
 
 /**
  * Requests recovery.
@@ -638,7 +815,7 @@ export type RunRecoveryRequest = Message<"darkroom.v1.RunRecoveryRequest"> & {
  * Use `create(RunRecoveryRequestSchema)` to create a new message.
  */
 export const RunRecoveryRequestSchema: GenMessage<RunRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 15);
+  messageDesc(file_darkroom_v1_operations, 18);
 
 /**
  * Result of recovery, as numbers of records.
@@ -750,7 +927,7 @@ export type RunRecoveryResponse = Message<"darkroom.v1.RunRecoveryResponse"> & {
  * Use `create(RunRecoveryResponseSchema)` to create a new message.
  */
 export const RunRecoveryResponseSchema: GenMessage<RunRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 16);
+  messageDesc(file_darkroom_v1_operations, 19);
 
 /**
  * Requests the retention times.
@@ -765,7 +942,7 @@ export type GetRetentionRequest = Message<"darkroom.v1.GetRetentionRequest"> & {
  * Use `create(GetRetentionRequestSchema)` to create a new message.
  */
 export const GetRetentionRequestSchema: GenMessage<GetRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 17);
+  messageDesc(file_darkroom_v1_operations, 20);
 
 /**
  * Retention times.
@@ -829,7 +1006,7 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
  * Use `create(GetRetentionResponseSchema)` to create a new message.
  */
 export const GetRetentionResponseSchema: GenMessage<GetRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 18);
+  messageDesc(file_darkroom_v1_operations, 21);
 
 /**
  * Operations on a running service, for operators.
@@ -866,6 +1043,17 @@ export const Operations: GenService<{
     methodKind: "unary";
     input: typeof SearchGenerationsRequestSchema;
     output: typeof SearchGenerationsResponseSchema;
+  },
+  /**
+   * Lists or searches the generations of one account over all its Apps, newest first, with their prompts and outputs, which
+   * belong to the client.
+   *
+   * @generated from rpc darkroom.v1.Operations.FindGenerations
+   */
+  findGenerations: {
+    methodKind: "unary";
+    input: typeof FindGenerationsRequestSchema;
+    output: typeof FindGenerationsResponseSchema;
   },
   /**
    * Returns one generation of any account with its content. A prompt belongs to the client.
