@@ -12,6 +12,7 @@ import {
   WandSparkles,
   Webhook,
 } from 'lucide-preact';
+import { promptOf } from '../generations/generation-texts.js';
 import { useModels } from '../models/use-models.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { Icon } from '../parts/icon.js';
@@ -304,14 +305,10 @@ function useGenerations(text: string): readonly Entry[] {
   // Those of an earlier text would not match.
   if (wanted !== text || fault !== undefined) return [];
   return (value?.generations ?? []).map((generation) => ({
-    text: titleOf(generation),
+    text: promptOf(generation),
     note: generation.status,
     icon: Images,
     picture: generation.thumbnails[0]?.small,
     run: () => goTo(hrefOf('generations', { id: generation.generation_id })),
   }));
-}
-
-function titleOf({ prompt, model_key: model }: AccountGeneration): string {
-  return prompt === null || prompt === '' ? model : prompt;
 }

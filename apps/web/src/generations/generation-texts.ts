@@ -1,6 +1,6 @@
 import { STATUSES, type Status, type Task } from '../api-types.js';
 import type { Look } from '../parts/parts.js';
-import type { Creator, TimelineEntry } from '../server-types.js';
+import type { AccountGeneration, Creator, TimelineEntry } from '../server-types.js';
 
 export const STATUS_TEXTS: Readonly<Record<Status, string>> = {
   queued: 'Queued',
@@ -24,6 +24,11 @@ export function statusOf(text: string | undefined): Status | undefined {
 
 export function isOpen({ status }: Pick<Task, 'status'>): boolean {
   return status === 'queued' || status === 'running';
+}
+
+/** What a generation is called: its prompt, or its model without one. */
+export function promptOf(generation: Pick<AccountGeneration, 'prompt' | 'model_key'> | undefined): string {
+  return generation === undefined ? 'Generation' : generation.prompt || generation.model_key;
 }
 
 /** The name of what created a generation. */

@@ -14,67 +14,59 @@ import {
 import type { Output } from '../api-types.js';
 import { dateText, numberText, preciseTimeText, spanText } from '../format.js';
 import { hasShortcuts } from '../frame/preferences.js';
-import { Lightbox, type Shown } from '../media/lightbox.js';
-import { Picture, ratioOf, thumbnailsOf } from '../media/picture.js';
+import { Lightbox, OutputMedia, type Shown, shownOutputs } from '../media/lightbox.js';
+import { Picture, ratioOf } from '../media/picture.js';
 import { saveOutput } from '../media/save-output.js';
-import { ActionButton, Button, ConfirmDialog, Copyable, CopyableId, useCopy } from '../parts/buttons.js';
+import { ask } from '../parts/ask.js';
+import { ActionButton, Button, Copyable, CopyableId, useCopy } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
 import { MenuButton } from '../parts/overlays.js';
-import { Badge, creditsText, Loaded, PageLink, PlaceLink, Time } from '../parts/parts.js';
+import { Badge, creditsText, Facts, Loaded, Page, PlaceLink, Time } from '../parts/parts.js';
+import { Table } from '../parts/table.js';
 import { Tabs } from '../parts/tabs.js';
 import { announce } from '../parts/toasts.js';
 import { goTo, hrefOf } from '../places.js';
 import { cancelGeneration, inApp, readable, remove } from '../server.js';
 import type { AccountGeneration, GenerationDetail, ShownRequest } from '../server-types.js';
-import { useData, useLatest } from '../use-data.js';
-import { creatorText, isOpen, STATUS_LOOKS, STATUS_TEXTS, TIMELINE_TEXTS } from './generation-texts.js';
+import { type Data, useData, useLatest } from '../use-data.js';
+import { creatorText, isOpen, promptOf, STATUS_LOOKS, STATUS_TEXTS, TIMELINE_TEXTS } from './generation-texts.js';
 import { type Progress, useProgress } from './use-progress.js';
 
 interface GenerationViewProps {
-  readonly id: string;
+  id: string;
   /** What the list knows of it, until the rest is here. */
-  readonly known?: AccountGeneration | undefined;
+  known?: AccountGeneration | undefined;
   /** The addresses of its neighbours in the list. */
-  readonly newer?: string | undefined;
-  readonly older?: string | undefined;
+  newer?: string | undefined;
+  older?: string | undefined;
   /** Closes the drawer; absent on a page of its own. */
-  readonly close?: (() => void) | undefined;
+  close?: (() => void) | undefined;
 }
 
 /** One generation, in the drawer and on its page. */
 export function GenerationView({ id, known, newer, older, close }: GenerationViewProps) {
   const detail = useData<GenerationDetail>(`/generations/${encodeURIComponent(id)}`);
-  const progress = useProgress(detail);
-  const go = (href: string | undefined): void => {
+  const go = (href: string | undefined) => (): void => {
     if (href !== undefined) goTo(href, { keepsScroll: true, replaces: true });
   };
-  useKeys({ j: () => go(older), k: () => go(newer) });
+  useKeys({ j: go(older), k: go(newer) });
+  const step = (icon: typeof X, label: string, href: string | undefined) => (
+    <Button kind="quiet" icon={icon} label={label} isDisabled={href === undefined} onClick={go(href)} />
+  );
   return (
     <div class="generation">
       {close === undefined ? null : (
         <header class="drawer-head">
           <h2 class="cut">{promptOf(detail.value ?? known)}</h2>
-          <Button
-            kind="quiet"
-            icon={ChevronLeft}
-            label="Newer (K)"
-            isDisabled={newer === undefined}
-            onClick={() => go(newer)}
-          />
-          <Button
-            kind="quiet"
-            icon={ChevronRight}
-            label="Older (J)"
-            isDisabled={older === undefined}
-            onClick={() => go(older)}
-          />
+          {step(ChevronLeft, 'Newer (K)', newer)}
+          {step(ChevronRight, 'Older (J)', older)}
           <Button kind="quiet" icon={X} label="Close" onClick={close} />
         </header>
       )}
       <Loaded data={detail} what="the generation" skeleton={<div class="skeleton stage-skeleton" />}>
         {(generation) => (
           <div class="generation-parts">
-            <Main generation={generation} progress={progress} reload={detail.reload} deleted={close} />
+            <Main generation={generation} detail={detail} close={close} />
             <Side generation={generation} />
             <More generation={generation} />
           </div>
@@ -84,10 +76,14 @@ export function GenerationView({ id, known, newer, older, close }: GenerationVie
   );
 }
 
-/** What a generation is called: its prompt, or its model without one. */
-export function promptOf(generation: AccountGeneration | undefined): string {
-  if (generation === undefined) return 'Generation';
-  return generation.prompt === null || generation.prompt === '' ? generation.model_key : generation.prompt;
+/** One generation on a page of its own. */
+export function GenerationPage({ id }: { id: string }) {
+  const { value } = useData<GenerationDetail>(`/generations/${encodeURIComponent(id)}`);
+  return (
+    <Page title={promptOf(value)} above={{ page: 'generations', text: 'Generations' }} width="full">
+      <GenerationView id={id} />
+    </Page>
+  );
 }
 
 /** Single keys, outside of fields and dialogs above. */
@@ -105,17 +101,18 @@ function useKeys(keys: Readonly<Record<string, () => void>>): void {
 }
 
 interface MainProps {
-  readonly generation: GenerationDetail;
-  readonly progress: Progress;
-  readonly reload: () => Promise<void>;
-  readonly deleted: (() => void) | undefined;
+  generation: GenerationDetail;
+  detail: Data<GenerationDetail>;
+  close: (() => void) | undefined;
 }
 
-function Main({ generation, progress, reload, deleted }: MainProps) {
+/** The outputs, and what can be done with the generation. */
+function Main({ generation, detail, close }: MainProps) {
   const [at, setAt] = useState(0);
   const [open, setOpen] = useState<number>();
-  const outputs = shownOutputs(generation);
+  const outputs = shownOutputs(generation, promptOf(generation));
   const shown = outputs[at];
+  const progress = useProgress(detail);
   useKeys({ f: () => setOpen(shown === undefined ? undefined : at) });
   return (
     <div class="generation-main">
@@ -124,11 +121,12 @@ function Main({ generation, progress, reload, deleted }: MainProps) {
           <StageState generation={generation} progress={progress} />
         ) : (
           <>
-            <StageOutput
+            <OutputMedia
               key={shown.output.media_id}
               shown={shown}
+              shownWidth="(max-width: 860px) 100vw, 860px"
               open={() => setOpen(at)}
-              onFault={() => void reload()}
+              reload={detail.reload}
             />
             <div class="tools">
               <Button isSmall icon={Maximize2} label="Full screen (F)" onClick={() => setOpen(at)} />
@@ -143,7 +141,7 @@ function Main({ generation, progress, reload, deleted }: MainProps) {
       <div class="row wrap stage-facts">
         <span class="small muted num">{shown === undefined ? '' : outputText(shown.output)}</span>
         <span class="row wrap push">
-          <Acts generation={generation} reload={reload} deleted={deleted} />
+          <Acts generation={generation} reload={detail.reload} close={close} />
         </span>
       </div>
       <Lightbox outputs={outputs} at={open} open={setOpen} />
@@ -151,94 +149,39 @@ function Main({ generation, progress, reload, deleted }: MainProps) {
   );
 }
 
-function shownOutputs(generation: GenerationDetail): Shown[] {
-  const { outputs, generation_id: id } = generation;
-  return outputs.map((output, index) => ({
-    output,
-    thumbnails: thumbnailsOf(generation, output),
-    alt: outputs.length === 1 ? promptOf(generation) : `${promptOf(generation)}, ${index + 1} of ${outputs.length}`,
-    filename: outputs.length === 1 ? id : `${id}-${index + 1}`,
-    href: hrefOf('generations', { id }),
-  }));
-}
-
-interface StageOutputProps {
-  readonly shown: Shown;
-  readonly open: () => void;
-  readonly onFault: () => void;
-}
-
-/** The output that is looked at. An address that has expired is asked for once more. */
-function StageOutput({ shown: { output, thumbnails, alt }, open, onFault }: StageOutputProps) {
-  const [isRetried, setRetried] = useState(false);
-  const again = (): void => {
-    if (isRetried) return;
-    setRetried(true);
-    onFault();
-  };
-  if (output.media_type === 'video')
-    return (
-      // What is generated has no speech to caption.
-      // oxlint-disable-next-line jsx-a11y/media-has-caption
-      <video src={readable(output.url)} controls loop playsInline preload="metadata" aria-label={alt} onError={again} />
-    );
-  return (
-    <button type="button" class="stage-open" aria-label="Show in full screen" onClick={open}>
-      <Picture
-        output={output}
-        thumbnails={thumbnails}
-        alt={alt}
-        shownWidth="(max-width: 860px) 100vw, 860px"
-        isFirst
-        onFault={again}
-      />
-    </button>
-  );
-}
-
-/** What stands in place of an output that there is not. */
-function StageState({ generation, progress }: { readonly generation: GenerationDetail; readonly progress: Progress }) {
-  const { status, error } = generation;
+/** What is shown in place of an output. */
+function StageState({ generation, progress }: { generation: GenerationDetail; progress: Progress }) {
+  const { status, error, outputs_removed_at: removedAt } = generation;
+  const { part, position = 0 } = progress;
   if (isOpen(generation))
     return (
       <div class="stage-state" aria-live="polite">
         <Badge look={STATUS_LOOKS[status]}>
-          {progress.part === undefined
-            ? STATUS_TEXTS[status]
-            : `${STATUS_TEXTS[status]} ${Math.floor(progress.part * 100)}%`}
+          {part === undefined ? STATUS_TEXTS[status] : `${STATUS_TEXTS[status]} ${Math.floor(part * 100)}%`}
         </Badge>
-        {status === 'queued' && (progress.position ?? 0) > 0 ? <p>{`${progress.position} ahead of it`}</p> : null}
-        {progress.part === undefined ? null : (
+        {status === 'queued' && position > 0 ? <p>{`${position} ahead of it`}</p> : null}
+        {part === undefined ? null : (
           <span class="meter active" aria-hidden="true">
-            <i style={{ inlineSize: `${progress.part * 100}%` }} />
+            <i style={{ inlineSize: `${part * 100}%` }} />
           </span>
         )}
       </div>
     );
-  if (generation.outputs_removed_at !== null)
-    return (
-      <div class="stage-state">
-        <Icon of={Clock} size={24} />
-        <p>{`The outputs expired on ${dateText(generation.outputs_removed_at)}.`}</p>
-      </div>
-    );
   return (
     <div class="stage-state">
-      <Icon of={CircleAlert} size={24} />
-      <p>{error?.message ?? `${STATUS_TEXTS[status]} without an output.`}</p>
-      {error === undefined ? null : <p class="tiny mono">{error.code}</p>}
+      <Icon of={removedAt === null ? CircleAlert : Clock} size={24} />
+      <p>
+        {removedAt === null
+          ? (error?.message ?? `${STATUS_TEXTS[status]} without an output.`)
+          : `The outputs expired on ${dateText(removedAt)}.`}
+      </p>
+      {error === undefined || removedAt !== null ? null : <p class="tiny mono">{error.code}</p>}
     </div>
   );
 }
 
-interface StripProps {
-  readonly outputs: readonly Shown[];
-  readonly at: number;
-  readonly select: (at: number) => void;
-}
-
 /** The outputs of one generation, to choose the one on the stage. */
-function Strip({ outputs, at, select }: StripProps) {
+function Strip({ outputs, at, select }: { outputs: readonly Shown[]; at: number; select: (at: number) => void }) {
   return (
     <fieldset class="strip" aria-label="Outputs">
       {outputs.map(({ output, thumbnails }, index) => (
@@ -258,28 +201,36 @@ function Strip({ outputs, at, select }: StripProps) {
 }
 
 function outputText({ width, height, duration_ms: duration }: Output): string {
-  return [
-    width === undefined || height === undefined ? undefined : `${width} × ${height}`,
-    duration === undefined ? undefined : spanText(duration),
-  ]
-    .filter((text) => text !== undefined)
-    .join(' · ');
+  const size = width === undefined || height === undefined ? [] : [`${width} × ${height}`];
+  return [...size, ...(duration === undefined ? [] : [spanText(duration)])].join(' · ');
 }
 
 interface ActsProps {
-  readonly generation: GenerationDetail;
-  readonly reload: () => Promise<void>;
-  readonly deleted: (() => void) | undefined;
+  generation: GenerationDetail;
+  reload: () => Promise<void>;
+  close: (() => void) | undefined;
 }
 
-function Acts({ generation, reload, deleted }: ActsProps) {
-  const [isDeleting, setDeleting] = useState(false);
+function Acts({ generation, reload, close }: ActsProps) {
   const { generation_id: id, app } = generation;
   const [isCopied, copy] = useCopy(window.location.origin + hrefOf('generations', { id }), 'the link');
   const cancel = async (): Promise<void> => {
     await cancelGeneration(app.id, id);
     await reload();
   };
+  const askToDelete = (): void =>
+    ask({
+      title: 'Delete this generation?',
+      text: 'The request and the outputs are removed. What was charged stays charged. This can’t be undone.',
+      doIt: 'Delete generation',
+      busyText: 'Deleting…',
+      act: () => remove(inApp(app.id, `/generations/${id}`)),
+      done: () => {
+        announce('The generation is deleted.');
+        if (close === undefined) goTo(hrefOf('generations'));
+        else close();
+      },
+    });
   return (
     <>
       {isOpen(generation) ? (
@@ -301,34 +252,41 @@ function Acts({ generation, reload, deleted }: ActsProps) {
           label="More actions"
           class="button square"
           button={<Icon of={Ellipsis} size={14} />}
-          items={[{ text: 'Delete…', isDangerous: true, act: () => setDeleting(true) }]}
+          items={[{ text: 'Delete…', isDangerous: true, act: askToDelete }]}
         />
       )}
-      <ConfirmDialog
-        isOpen={isDeleting}
-        close={() => setDeleting(false)}
-        question="Delete this generation?"
-        consequence="The request and the outputs are removed. What was charged stays charged. This can’t be undone."
-        doIt="Delete generation"
-        busyText="Deleting…"
-        action={() => remove(inApp(app.id, `/generations/${id}`))}
-        done={() => {
-          announce('The generation is deleted.');
-          if (deleted === undefined) goTo(hrefOf('generations'));
-          else deleted();
-        }}
-      />
     </>
   );
 }
 
-const TABS = ['request', 'ledger', 'deliveries'] as const;
-type TabName = (typeof TABS)[number];
+const LEDGER_TEXTS = { reserved: 'Reserved', charged: 'Charged', released: 'Released' } as const;
 
-function More({ generation }: { readonly generation: GenerationDetail }) {
-  const [tab, setTab] = useState<TabName>('request');
-  const { ledger, deliveries } = generation;
-  const count = (of: readonly unknown[]) => <span class="faint num">{` ${of.length}`}</span>;
+function More({ generation }: { generation: GenerationDetail }) {
+  const [tab, setTab] = useState<'request' | 'ledger' | 'deliveries'>('request');
+  const { ledger, deliveries, app } = generation;
+  const titled = (title: string, of: readonly unknown[]) => (
+    <>
+      {title}
+      <span class="faint num">{` ${of.length}`}</span>
+    </>
+  );
+  const panels = {
+    request: () => <RequestAndResponse generation={generation} />,
+    ledger: () => (
+      <Table
+        labelledBy="generation-more"
+        items={ledger}
+        idOf={({ kind }) => kind}
+        columns={[
+          ['Entry', ({ kind }) => LEDGER_TEXTS[kind]],
+          ['Credits', ({ credits }) => numberText(credits), 'number'],
+          ['Time', ({ at }) => preciseTimeText(at), 'number'],
+        ]}
+        empty={<p class="small muted">No credits were moved.</p>}
+      />
+    ),
+    deliveries: () => <DeliveryLines deliveries={deliveries} appId={app.id} />,
+  };
   return (
     <section class="generation-more" aria-label="More">
       <Tabs
@@ -338,31 +296,29 @@ function More({ generation }: { readonly generation: GenerationDetail }) {
         select={setTab}
         tabs={[
           { name: 'request', title: 'Request and response' },
-          { name: 'ledger', title: <>Ledger entries{count(ledger)}</> },
-          { name: 'deliveries', title: <>Webhook deliveries{count(deliveries)}</> },
+          { name: 'ledger', title: titled('Ledger entries', ledger) },
+          { name: 'deliveries', title: titled('Webhook deliveries', deliveries) },
         ]}
       />
       <div id="generation-more" role="tabpanel" class="more-panel">
-        {tab === 'request' ? <RequestAndResponse generation={generation} /> : null}
-        {tab === 'ledger' ? <LedgerLines generation={generation} /> : null}
-        {tab === 'deliveries' ? <DeliveryLines deliveries={deliveries} appId={generation.app.id} /> : null}
+        {panels[tab]()}
       </div>
     </section>
   );
 }
 
-function RequestAndResponse({ generation }: { readonly generation: GenerationDetail }) {
-  const { request, model_key: model, operation } = generation;
+function RequestAndResponse({ generation }: { generation: GenerationDetail }) {
+  const { request, content_removed_at: removedAt } = generation;
   return (
     <div class="stack">
       {request === null ? (
         <p class="small muted">
-          {generation.content_removed_at === null
+          {removedAt === null
             ? 'The operator of this service does not show requests.'
             : 'The request is no longer stored.'}
         </p>
       ) : (
-        <Copyable what="the request" text={JSON.stringify(requestJson(request, model, operation), null, 2)} />
+        <Copyable what="the request" text={JSON.stringify(requestJson(generation, request), null, 2)} />
       )}
       <Copyable what="the response" text={JSON.stringify(taskJson(generation), null, 2)} />
     </div>
@@ -370,11 +326,11 @@ function RequestAndResponse({ generation }: { readonly generation: GenerationDet
 }
 
 /** The request as the API takes it. */
-function requestJson(request: ShownRequest, model: string, operation: string): object {
+function requestJson({ model_key, operation }: GenerationDetail, request: ShownRequest): object {
   const { prompt, negative_prompt: negative, parameters, defaults, references } = request;
   const given = Object.entries(parameters).filter(([name]) => !defaults.includes(name));
   return {
-    model_key: model,
+    model_key,
     operation,
     ...(prompt === '' ? {} : { prompt }),
     ...(negative === undefined ? {} : { negative_prompt: negative }),
@@ -383,72 +339,27 @@ function requestJson(request: ShownRequest, model: string, operation: string): o
   };
 }
 
-const OWN_FIELDS: ReadonlySet<string> = new Set([
-  'app',
-  'creator',
-  'prompt',
-  'negative_prompt',
-  'thumbnails',
-  'outputs_removed_at',
-  'content_removed_at',
-  'request',
-  'timeline',
-  'ledger',
-  'deliveries',
-  'app_id',
-]);
+/** What the console alone is told. */
+const OWN_FIELDS =
+  'app app_id creator prompt negative_prompt thumbnails outputs_removed_at content_removed_at request timeline ledger deliveries'.split(
+    ' ',
+  );
 
 /** The fields that the API shows. */
 function taskJson(generation: GenerationDetail): object {
-  return Object.fromEntries(Object.entries(generation).filter(([name]) => !OWN_FIELDS.has(name)));
+  return Object.fromEntries(Object.entries(generation).filter(([name]) => !OWN_FIELDS.includes(name)));
 }
 
-const LEDGER_TEXTS = { reserved: 'Reserved', charged: 'Charged', released: 'Released' } as const;
-
-function LedgerLines({ generation: { ledger } }: { readonly generation: GenerationDetail }) {
-  if (ledger.length === 0) return <p class="small muted">No credits were moved.</p>;
-  return (
-    <table class="table">
-      <thead>
-        <tr>
-          <th scope="col">Entry</th>
-          <th scope="col" class="number">
-            Credits
-          </th>
-          <th scope="col" class="number">
-            Time
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {ledger.map(({ kind, credits, at }) => (
-          <tr key={kind}>
-            <th scope="row">{LEDGER_TEXTS[kind]}</th>
-            <td class="number">{numberText(credits)}</td>
-            <td class="number">{preciseTimeText(at)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-interface DeliveryLinesProps extends Pick<GenerationDetail, 'deliveries'> {
-  readonly appId: string;
-}
-
-function DeliveryLines({ deliveries, appId }: DeliveryLinesProps) {
+function DeliveryLines({ deliveries, appId }: Pick<GenerationDetail, 'deliveries'> & { appId: string }) {
   if (deliveries.length === 0) return <p class="small muted">No webhook was notified.</p>;
   return (
     <ul class="panel list">
-      {deliveries.map((delivery) => (
-        <li key={delivery.delivery_id}>
-          <span class="mono">{delivery.event}</span>
-          <Badge look={delivery.state === 'delivered' ? 'ok' : delivery.state === 'exhausted' ? 'fail' : undefined}>
-            {delivery.state}
-          </Badge>
+      {deliveries.map(({ delivery_id: delivery, event, state, webhook_id: webhook }) => (
+        <li key={delivery}>
+          <span class="mono">{event}</span>
+          <Badge look={state === 'delivered' ? 'ok' : state === 'exhausted' ? 'fail' : undefined}>{state}</Badge>
           <span class="push small">
-            <PlaceLink page="webhooks" id={delivery.webhook_id} query={{ app: appId, delivery: delivery.delivery_id }}>
+            <PlaceLink page="webhooks" id={webhook} query={{ app: appId, delivery }}>
               Show delivery
             </PlaceLink>
           </span>
@@ -458,8 +369,9 @@ function DeliveryLines({ deliveries, appId }: DeliveryLinesProps) {
   );
 }
 
-function Side({ generation }: { readonly generation: GenerationDetail }) {
-  const { request, status, created_at: createdAt } = generation;
+function Side({ generation }: { generation: GenerationDetail }) {
+  const { request, status, created_at: createdAt, model_key: model, client_trace_id: trace, app } = generation;
+  const { generation_id: id, outputs, creator, charged_credits: charged, reserved_credits: reserved } = generation;
   return (
     <aside class="generation-side" aria-label="Details">
       <section class="row wrap">
@@ -468,46 +380,62 @@ function Side({ generation }: { readonly generation: GenerationDetail }) {
           <Time at={createdAt} />
         </span>
         <span class="push num">
-          {isOpen(generation)
-            ? `${creditsText(generation.reserved_credits)} reserved`
-            : `${creditsText(generation.charged_credits)} charged`}
+          {isOpen(generation) ? `${creditsText(reserved)} reserved` : `${creditsText(charged)} charged`}
         </span>
       </section>
-      {request === null || request.prompt === '' ? null : <PromptText title="Prompt" text={request.prompt} />}
-      {request?.negative_prompt === undefined ? null : (
-        <PromptText title="Negative prompt" text={request.negative_prompt} />
-      )}
+      <PromptText title="Prompt" text={request?.prompt} />
+      <PromptText title="Negative prompt" text={request?.negative_prompt} />
       <section>
         <h2>Parameters</h2>
-        <dl class="facts">
-          <div>
-            <dt>Model</dt>
-            <dd>
-              <PlaceLink page="models" id={generation.model_key}>
-                {generation.model_key}
-              </PlaceLink>
-            </dd>
-          </div>
-          {Object.entries(request?.parameters ?? {}).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd class="mono">
-                {typeof value === 'string' ? value : JSON.stringify(value)}
-                {request?.defaults.includes(name) === true ? <span class="faint tiny"> default</span> : null}
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Facts
+          facts={[
+            [
+              'Model',
+              <PlaceLink key={model} page="models" id={model}>
+                {model}
+              </PlaceLink>,
+            ],
+            ...Object.entries(request?.parameters ?? {}).map(
+              ([name, value]) =>
+                [
+                  name,
+                  <span key={name} class="mono">
+                    {typeof value === 'string' ? value : JSON.stringify(value)}
+                    {request?.defaults.includes(name) === true ? <span class="faint tiny"> default</span> : null}
+                  </span>,
+                ] as const,
+            ),
+          ]}
+        />
         <References request={request} />
       </section>
-      <TimelineSection generation={generation} />
-      <Ids generation={generation} />
+      <Timeline generation={generation} />
+      <section>
+        <h2>Ids</h2>
+        <Facts
+          facts={[
+            ['Generation', <CopyableId key={id} id={id} what="generation id" />],
+            ['Trace id', trace && <CopyableId key={trace} id={trace} what="trace id" />],
+            ...outputs.map(
+              ({ media_id: media }) => ['Media', <CopyableId key={media} id={media} what="media id" />] as const,
+            ),
+            ['Created by', creatorText(creator)],
+            [
+              'App',
+              <PlaceLink key={app.id} page="generations" query={{ app: app.id }}>
+                {app.name ?? app.id}
+              </PlaceLink>,
+            ],
+          ]}
+        />
+      </section>
     </aside>
   );
 }
 
-function PromptText({ title, text }: { readonly title: string; readonly text: string }) {
+function PromptText({ title, text = '' }: { title: string; text: string | undefined }) {
   const [isCopied, copy] = useCopy(text, title.toLowerCase());
+  if (text === '') return null;
   return (
     <section>
       <h2>
@@ -523,7 +451,7 @@ function PromptText({ title, text }: { readonly title: string; readonly text: st
 
 const ROLE_TEXTS = { reference_image: 'Reference', start_frame: 'First frame', end_frame: 'Last frame' } as const;
 
-function References({ request }: { readonly request: ShownRequest | null }) {
+function References({ request }: { request: ShownRequest | null }) {
   if (request === null || request.references.length === 0) return null;
   return (
     <ul class="references">
@@ -541,17 +469,16 @@ function References({ request }: { readonly request: ShownRequest | null }) {
   );
 }
 
-function TimelineSection({
-  generation: { timeline, created_at: createdAt, completed_at: completedAt, status },
-}: {
-  readonly generation: GenerationDetail;
-}) {
-  const total = completedAt === undefined ? undefined : Date.parse(completedAt) - Date.parse(createdAt);
+function Timeline({ generation }: { generation: GenerationDetail }) {
+  const { timeline, created_at: createdAt, completed_at: completedAt, status } = generation;
+  const spanBetween = (from: string, to: string): string => spanText(Date.parse(to) - Date.parse(from));
   return (
     <section>
       <h2>
         Timeline
-        {total === undefined ? null : <span class="small faint num push">{`${spanText(total)} in total`}</span>}
+        {completedAt === undefined ? null : (
+          <span class="small faint num push">{`${spanBetween(createdAt, completedAt)} in total`}</span>
+        )}
       </h2>
       <ol class="timeline">
         {timeline.map(({ event, at, attempt }, index) => {
@@ -563,55 +490,12 @@ function TimelineSection({
                 {attempt === undefined || attempt.number < 2 ? null : ` (attempt ${attempt.number})`}
               </span>
               <time dateTime={at} title={preciseTimeText(at)}>
-                {before === undefined ? preciseTimeText(at) : `+ ${spanText(Date.parse(at) - Date.parse(before))}`}
+                {before === undefined ? preciseTimeText(at) : `+ ${spanBetween(before, at)}`}
               </time>
             </li>
           );
         })}
       </ol>
-    </section>
-  );
-}
-
-function Ids({ generation }: { readonly generation: GenerationDetail }) {
-  const { generation_id: id, client_trace_id: trace, outputs, creator, app } = generation;
-  return (
-    <section>
-      <h2>Ids</h2>
-      <dl class="facts">
-        <div>
-          <dt>Generation</dt>
-          <dd>
-            <CopyableId id={id} what="generation id" />
-          </dd>
-        </div>
-        {trace === undefined ? null : (
-          <div>
-            <dt>Trace id</dt>
-            <dd>
-              <CopyableId id={trace} what="trace id" />
-            </dd>
-          </div>
-        )}
-        {outputs.map(({ media_id: media }) => (
-          <div key={media}>
-            <dt>Media</dt>
-            <dd>
-              <CopyableId id={media} what="media id" />
-            </dd>
-          </div>
-        ))}
-        <div>
-          <dt>Created by</dt>
-          <dd>{creatorText(creator)}</dd>
-        </div>
-        <div>
-          <dt>App</dt>
-          <dd>
-            <PageLink href={hrefOf('generations', { query: { app: app.id } })}>{app.name ?? app.id}</PageLink>
-          </dd>
-        </div>
-      </dl>
     </section>
   );
 }

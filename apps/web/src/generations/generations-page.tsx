@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Grid2x2, Images, List, SearchX, WandSparkles } from 'lucide-preact';
 import { STATUSES, type UsageRow } from '../api-types.js';
-import { appName, type UsableApps, useApps } from '../apps/usable-apps.js';
+import { appName, useApps } from '../apps/usable-apps.js';
 import { dayText, numberText } from '../format.js';
 import { lazy } from '../frame/lazy.js';
 import { Gallery, GallerySkeleton, overList } from '../media/gallery.js';
@@ -11,54 +11,57 @@ import { Button } from '../parts/buttons.js';
 import { SearchField, Segments, SelectFilter } from '../parts/fields.js';
 import { Icon } from '../parts/icon.js';
 import { Dialog } from '../parts/overlays.js';
-import { Badge, creditsText, Empty, Fault, Page, type PageProps, PlaceLink, Time } from '../parts/parts.js';
+import { Badge, creditsText, Empty, Fault, Page, PlaceLink, Time } from '../parts/parts.js';
+import { type Column, Table } from '../parts/table.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import { inApp } from '../server.js';
 import type { AccountGeneration, Key } from '../server-types.js';
 import { useData, useLatest } from '../use-data.js';
 import { type GenerationFilter, type GenerationsList, useGenerationList } from './generation-list.js';
-import { creatorText, isOpen, STATUS_LOOKS, STATUS_TEXTS, statusOf } from './generation-texts.js';
+import { creatorText, isOpen, promptOf, STATUS_LOOKS, STATUS_TEXTS, statusOf } from './generation-texts.js';
 
 /** Loaded with the first generation that is opened. */
 const GenerationView = lazy(async () => (await import('./generation-view.js')).GenerationView);
-const GenerationPage = lazy(async () => (await import('./generation-page.js')).GenerationPage, 'Generation');
+const GenerationPage = lazy(async () => (await import('./generation-view.js')).GenerationPage, 'Generation');
 
 const FILTERS = ['app', 'status', 'model', 'key', 'kind', 'q', 'from', 'to'] as const;
-type View = 'grid' | 'list';
 
 /** The generations of all Apps; one of them in a drawer over the others, or as a page where it was opened by its address. */
-export function GenerationsPage({ overview }: PageProps) {
+export function GenerationsPage() {
   const { id, query } = place.value;
   const [isDrawer] = useState(id === undefined);
   const filter = filterOf(query);
-  const view: View = query['view'] === 'list' ? 'list' : 'grid';
-  if (!isDrawer && id !== undefined) return <GenerationPage key={id} id={id} overview={overview} />;
+  const view = query['view'] === 'list' ? 'list' : 'grid';
+  if (!isDrawer && id !== undefined) return <GenerationPage key={id} id={id} />;
   return (
     <Page
       title="Generations"
       width="wide"
       actions={
-        <>
-          <span class="wide-only">
-            <Segments
-              label="View"
-              value={view}
-              changed={(next) => changeQuery({ view: next === 'grid' ? undefined : next })}
-              options={[
-                { value: 'grid', text: <Icon of={Grid2x2} size={14} />, label: 'Grid' },
-                { value: 'list', text: <Icon of={List} size={14} />, label: 'List' },
-              ]}
-            />
-            <PlaceLink page="playground" class="button primary">
-              <Icon of={WandSparkles} size={14} />
-              New generation
-            </PlaceLink>
-          </span>
-        </>
+        <span class="wide-only">
+          <Segments
+            label="View"
+            value={view}
+            changed={(next) => changeQuery({ view: next === 'grid' ? undefined : next })}
+            options={[
+              { value: 'grid', text: <Icon of={Grid2x2} size={14} />, label: 'Grid' },
+              { value: 'list', text: <Icon of={List} size={14} />, label: 'List' },
+            ]}
+          />
+          <PlaceLink page="playground" class="button primary">
+            <Icon of={WandSparkles} size={14} />
+            New generation
+          </PlaceLink>
+        </span>
       }
     >
       <Filters filter={filter} />
-      <Listing key={JSON.stringify(filter)} filter={filter} view={view} openId={isDrawer ? id : undefined} />
+      <Listing
+        key={JSON.stringify(filter)}
+        filter={filter}
+        isGrid={view === 'grid'}
+        openId={isDrawer ? id : undefined}
+      />
     </Page>
   );
 }
@@ -79,55 +82,61 @@ function daysAgo(count: number): string {
 }
 
 /** Narrows the list. Each change is in the address, so that it can be kept and sent to others of the account. */
-function Filters({ filter }: { readonly filter: GenerationFilter }) {
-  const apps = useApps();
-  const models = useModels();
-  const keys = useData<{ readonly keys: readonly Key[] }>('/keys');
-  const known = apps.value?.apps ?? [];
-  const allKeys = keys.value?.keys ?? [];
-  const range = RANGES.find((days) => filter.to === undefined && filter.from === daysAgo(Number(days) - 1));
+function Filters({ filter }: { filter: GenerationFilter }) {
+  const apps = useApps().value?.apps ?? [];
+  const models = useModels().value ?? [];
+  const keys = useData<{ readonly keys: readonly Key[] }>('/keys').value?.keys ?? [];
+  const { q = '', from, to } = filter;
+  const range = RANGES.find((days) => to === undefined && from === daysAgo(Number(days) - 1));
+  const select = (
+    label: string,
+    name: 'app' | 'status' | 'model' | 'key',
+    texts: readonly (readonly [value: string, text: string])[],
+    none = 'Any',
+  ) => (
+    <SelectFilter
+      label={label}
+      none={none}
+      value={filter[name]}
+      among={texts.map(([value]) => value)}
+      text={(value) => texts.find(([one]) => one === value)?.[1] ?? value}
+      changed={(value) => changeQuery({ [name]: value })}
+    />
+  );
   return (
     <search class="filters" aria-label="Filters">
       <SearchField
-        key={filter.q ?? ''}
+        key={q}
         label="Search in prompts, or by id or trace id"
         placeholder="Prompt, id or trace id"
-        value={filter.q ?? ''}
-        changed={(q) => changeQuery({ q })}
+        value={q}
+        changed={(text) => changeQuery({ q: text })}
       />
-      <SelectFilter
-        label="App"
-        none="All"
-        value={filter.app}
-        among={known.map(({ id }) => id)}
-        text={(id) => nameOfApp(known, id)}
-        changed={(app) => changeQuery({ app })}
-      />
-      <SelectFilter
-        label="Status"
-        value={filter.status}
-        among={STATUSES}
-        text={(one) => STATUS_TEXTS[one]}
-        changed={(status) => changeQuery({ status })}
-      />
-      <SelectFilter
-        label="Model"
-        value={filter.model}
-        among={(models.value ?? []).map(({ model_key: key }) => key)}
-        text={(key) => key}
-        changed={(model) => changeQuery({ model })}
-      />
-      <SelectFilter
-        label="Key"
-        value={filter.key}
-        among={allKeys.map(({ id }) => id)}
-        text={(id) => allKeys.find((key) => key.id === id)?.name ?? id}
-        changed={(key) => changeQuery({ key })}
-      />
+      {select(
+        'App',
+        'app',
+        apps.map((app) => [app.id, appName(app)]),
+        'All',
+      )}
+      {select(
+        'Status',
+        'status',
+        STATUSES.map((one) => [one, STATUS_TEXTS[one]]),
+      )}
+      {select(
+        'Model',
+        'model',
+        models.map(({ model_key: key }) => [key, key]),
+      )}
+      {select(
+        'Key',
+        'key',
+        keys.map(({ id, name }) => [id, name]),
+      )}
       <SelectFilter
         label="Created"
         none="Any time"
-        value={range ?? (filter.from === undefined && filter.to === undefined ? undefined : dayRangeText(filter))}
+        value={range ?? (from === undefined && to === undefined ? undefined : dayRangeText(filter))}
         among={RANGES}
         text={(days) => `Last ${days} days`}
         changed={(days) => changeQuery({ from: days === '' ? undefined : daysAgo(Number(days) - 1), to: undefined })}
@@ -136,24 +145,19 @@ function Filters({ filter }: { readonly filter: GenerationFilter }) {
   );
 }
 
-function nameOfApp(apps: UsableApps['apps'], id: string): string {
-  const app = apps.find((one) => one.id === id);
-  return app === undefined ? id : appName(app);
-}
-
 function dayRangeText({ from, to }: GenerationFilter): string {
   if (from === to) return from ?? '';
   return `${from ?? 'the beginning'} to ${to ?? 'today'}`;
 }
 
 interface ListingProps {
-  readonly filter: GenerationFilter;
-  readonly view: View;
+  filter: GenerationFilter;
+  isGrid: boolean;
   /** The generation in the drawer. */
-  readonly openId: string | undefined;
+  openId: string | undefined;
 }
 
-function Listing({ filter, view, openId }: ListingProps) {
+function Listing({ filter, isGrid, openId }: ListingProps) {
   const list = useGenerationList(filter);
   const { items, fault, waiting } = list;
   const end = useEndReached(list);
@@ -169,14 +173,11 @@ function Listing({ filter, view, openId }: ListingProps) {
           {waiting === 1 ? '1 new' : `${numberText(waiting)} new`}
         </button>
       )}
-      {items === undefined ? (
-        fault === undefined ? (
-          <GallerySkeleton rows={3} />
-        ) : null
-      ) : items.length === 0 ? (
+      {items === undefined && fault === undefined ? <GallerySkeleton rows={3} /> : null}
+      {items === undefined ? null : items.length === 0 ? (
         <Nothing filter={filter} />
       ) : (
-        <Days items={items} filter={filter} view={view} />
+        <Days items={items} filter={filter} isGrid={isGrid} />
       )}
       <div ref={end} class="more">
         {list.hasMore ? (
@@ -209,10 +210,21 @@ function useEndReached({ more, hasMore }: GenerationsList) {
   return end;
 }
 
-function Nothing({ filter }: { readonly filter: GenerationFilter }) {
-  if (Object.keys(filter).length === 0)
-    return (
-      <div class="panel">
+function Nothing({ filter: { q, status, model, ...others } }: { filter: GenerationFilter }) {
+  const state = statusOf(status);
+  const parts = [q && `“${q}”`, state && STATUS_TEXTS[state], model].filter(Boolean);
+  const isFiltered = parts.length > 0 || Object.keys(others).length > 0;
+  return (
+    <div class="panel">
+      {isFiltered ? (
+        <Empty
+          icon={SearchX}
+          title={parts.length === 0 ? 'Nothing matches these filters' : `Nothing matches ${parts.join(', ')}`}
+          text="Other generations of the account are hidden by the filters."
+        >
+          <Button onClick={clearFilters}>Clear filters</Button>
+        </Empty>
+      ) : (
         <Empty
           icon={Images}
           title="No generations yet"
@@ -225,34 +237,19 @@ function Nothing({ filter }: { readonly filter: GenerationFilter }) {
             Copy a curl command
           </PlaceLink>
         </Empty>
-      </div>
-    );
-  const parts = [
-    ...(filter.q === undefined ? [] : [`“${filter.q}”`]),
-    ...(statusOf(filter.status) === undefined ? [] : [STATUS_TEXTS[statusOf(filter.status) ?? 'queued']]),
-    ...(filter.model === undefined ? [] : [filter.model]),
-  ];
-  return (
-    <div class="panel">
-      <Empty
-        icon={SearchX}
-        title={parts.length === 0 ? 'Nothing matches these filters' : `Nothing matches ${parts.join(', ')}`}
-        text="Other generations of the account are hidden by the filters."
-      >
-        <Button onClick={clearFilters}>Clear filters</Button>
-      </Empty>
+      )}
     </div>
   );
 }
 
 interface DaysProps {
-  readonly items: readonly AccountGeneration[];
-  readonly filter: GenerationFilter;
-  readonly view: View;
+  items: readonly AccountGeneration[];
+  filter: GenerationFilter;
+  isGrid: boolean;
 }
 
 /** The generations by UTC day, each with the sums of the day where no filter hides a part of it. */
-function Days({ items, filter, view }: DaysProps) {
+function Days({ items, filter, isGrid }: DaysProps) {
   const days = useMemo(() => byDay(items), [items]);
   const sums = useDaySums(days.at(-1)?.day);
   const isWhole = Object.keys(filter).every((name) => name === 'from' || name === 'to');
@@ -266,10 +263,18 @@ function Days({ items, filter, view }: DaysProps) {
             </h2>
             {isWhole ? <DaySum row={sums.get(day)} /> : null}
           </div>
-          {view === 'grid' ? (
+          {isGrid ? (
             <Gallery generations={ofDay} isFirst={index === 0} label={`Generations of ${dayTitle(day)}`} />
           ) : (
-            <GenerationTable generations={ofDay} label={`Generations of ${dayTitle(day)}`} />
+            <div class="panel">
+              <Table
+                labelledBy={`day-${day}`}
+                scrolls={`Generations of ${dayTitle(day)}`}
+                items={ofDay}
+                idOf={({ generation_id: id }) => id}
+                columns={COLUMNS}
+              />
+            </div>
           )}
         </section>
       ))}
@@ -277,13 +282,42 @@ function Days({ items, filter, view }: DaysProps) {
   );
 }
 
+const COLUMNS: readonly Column<AccountGeneration>[] = [
+  [
+    'Generation',
+    (generation) => (
+      <PlaceLink page="generations" id={generation.generation_id} class="row line-link" {...overList()}>
+        <span class="line-picture">
+          {generation.outputs.slice(0, 1).map((output) => (
+            <Picture
+              key={output.media_id}
+              output={output}
+              thumbnails={thumbnailsOf(generation, output)}
+              alt=""
+              shownWidth={48}
+            />
+          ))}
+        </span>
+        <span class="cut">{promptOf(generation)}</span>
+      </PlaceLink>
+    ),
+  ],
+  ['Status', ({ status }) => <Badge look={STATUS_LOOKS[status]}>{STATUS_TEXTS[status]}</Badge>],
+  ['Model', ({ model_key: model }) => model],
+  ['Created by', ({ creator }) => creatorText(creator)],
+  [
+    'Credits',
+    (one) => (isOpen(one) ? `${numberText(one.reserved_credits)} reserved` : numberText(one.charged_credits)),
+    'number',
+  ],
+  ['Created', ({ created_at: at }) => <Time at={at} />, 'number'],
+];
+
 function byDay(items: readonly AccountGeneration[]): { day: string; items: AccountGeneration[] }[] {
   const days = new Map<string, AccountGeneration[]>();
   for (const item of items) {
     const day = item.created_at.slice(0, 10);
-    const known = days.get(day);
-    if (known === undefined) days.set(day, [item]);
-    else known.push(item);
+    days.set(day, [...(days.get(day) ?? []), item]);
   }
   return [...days].map(([day, ofDay]) => ({ day, items: ofDay }));
 }
@@ -304,87 +338,14 @@ function useDaySums(first: string | undefined): ReadonlyMap<string, UsageRow> {
   return new Map((value?.usage ?? []).flatMap((row) => (row.day === undefined ? [] : [[row.day, row] as const])));
 }
 
-function DaySum({ row }: { readonly row: UsageRow | undefined }) {
+function DaySum({ row }: { row: UsageRow | undefined }) {
   if (row === undefined) return null;
   const count = row.generations === 1 ? '1 generation' : `${numberText(row.generations)} generations`;
   return <span class="small faint num">{`${count} · ${creditsText(row.charged_credits)} charged`}</span>;
 }
 
-interface GenerationTableProps {
-  readonly generations: readonly AccountGeneration[];
-  readonly label: string;
-}
-
-/** The same as the grid, one line each. */
-function GenerationTable({ generations, label }: GenerationTableProps) {
-  return (
-    // What scrolls must be reachable without a pointer.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section class="panel scroll-x" tabIndex={0} aria-label={label}>
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Generation</th>
-            <th scope="col">Status</th>
-            <th scope="col">Model</th>
-            <th scope="col">Created by</th>
-            <th scope="col" class="number">
-              Credits
-            </th>
-            <th scope="col" class="number">
-              Created
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {generations.map((generation) => (
-            <GenerationLine key={generation.generation_id} generation={generation} />
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function GenerationLine({ generation }: { readonly generation: AccountGeneration }) {
-  const { generation_id: id, prompt, status, model_key: model, creator, outputs } = generation;
-  const [output] = outputs;
-  return (
-    <tr>
-      <th scope="row">
-        <PlaceLink page="generations" id={id} class="row line-link" {...overList()}>
-          <span class="line-picture">
-            {output === undefined ? null : (
-              <Picture output={output} thumbnails={thumbnailsOf(generation, output)} alt="" shownWidth={48} />
-            )}
-          </span>
-          <span class="cut">{prompt === null || prompt === '' ? model : prompt}</span>
-        </PlaceLink>
-      </th>
-      <td>
-        <Badge look={STATUS_LOOKS[status]}>{STATUS_TEXTS[status]}</Badge>
-      </td>
-      <td>{model}</td>
-      <td>{creatorText(creator)}</td>
-      <td class="number">
-        {isOpen(generation)
-          ? `${numberText(generation.reserved_credits)} reserved`
-          : numberText(generation.charged_credits)}
-      </td>
-      <td class="number faint">
-        <Time at={generation.created_at} />
-      </td>
-    </tr>
-  );
-}
-
-interface GenerationDrawerProps {
-  readonly id: string | undefined;
-  readonly items: readonly AccountGeneration[];
-}
-
 /** One generation over the list. The keys J and K go to the older and the newer one. */
-function GenerationDrawer({ id, items }: GenerationDrawerProps) {
+function GenerationDrawer({ id, items }: { id: string | undefined; items: readonly AccountGeneration[] }) {
   const at = items.findIndex((one) => one.generation_id === id);
   const known = items[at];
   const { query } = place.value;

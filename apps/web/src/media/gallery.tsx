@@ -4,7 +4,7 @@ import { lengthText } from '../format.js';
 import { Icon } from '../parts/icon.js';
 import { Badge, PlaceLink, Time } from '../parts/parts.js';
 import type { AccountGeneration } from '../server-types.js';
-import { isOpen } from '../generations/generation-texts.js';
+import { promptOf } from '../generations/generation-texts.js';
 import { place } from '../places.js';
 import { justify } from './justified-rows.js';
 import { Picture, ratioOf, thumbnailsOf } from './picture.js';
@@ -16,12 +16,12 @@ const NARROW_ROW_PX = 136;
 const SQUARES_BELOW_PX = 520;
 
 interface GalleryProps {
-  readonly generations: readonly AccountGeneration[];
+  generations: readonly AccountGeneration[];
   /** The most rows that are shown; all where absent. */
-  readonly maxRows?: number;
+  maxRows?: number;
   /** Whether the first row is in view when the page opens. */
-  readonly isFirst?: boolean;
-  readonly label: string;
+  isFirst?: boolean;
+  label: string;
 }
 
 /** Generations as pictures in rows of equal height. The rows follow from the sizes, before any picture is loaded. */
@@ -74,15 +74,15 @@ export function overList() {
 }
 
 interface TileProps {
-  readonly generation: AccountGeneration;
-  readonly widthPx: number;
+  generation: AccountGeneration;
+  widthPx: number;
   /** Undefined for a square. */
-  readonly heightPx: number | undefined;
-  readonly isFirst: boolean;
+  heightPx: number | undefined;
+  isFirst: boolean;
 }
 
 function Tile({ generation, widthPx, heightPx, isFirst }: TileProps) {
-  const { generation_id: id, prompt, model_key: model, created_at: createdAt } = generation;
+  const { generation_id: id, model_key: model, created_at: createdAt } = generation;
   return (
     <li class="tile" style={{ inlineSize: `${widthPx}px` }}>
       <PlaceLink page="generations" id={id} class="tile-link" {...overList()}>
@@ -90,7 +90,7 @@ function Tile({ generation, widthPx, heightPx, isFirst }: TileProps) {
           <Shot generation={generation} widthPx={widthPx} isFirst={isFirst} />
         </span>
         <span class="caption">
-          <span class="cut">{prompt === null || prompt === '' ? model : prompt}</span>
+          <span class="cut">{promptOf(generation)}</span>
           <span class="tile-facts">
             <span class="cut">{model}</span>
             <Time at={createdAt} />
@@ -102,66 +102,61 @@ function Tile({ generation, widthPx, heightPx, isFirst }: TileProps) {
 }
 
 /** The first output, or the state of a generation that has none. */
-function Shot({ generation, widthPx, isFirst }: Pick<TileProps, 'generation' | 'widthPx' | 'isFirst'>) {
+function Shot({ generation, widthPx, isFirst }: Omit<TileProps, 'heightPx'>) {
   const { outputs, status, error } = generation;
   const [output] = outputs;
-  if (generation.outputs_removed_at !== null) return <State icon={Clock} text="Expired" />;
-  if (output !== undefined)
-    return (
-      <>
-        <Picture
-          output={output}
-          thumbnails={thumbnailsOf(generation, output)}
-          alt=""
-          shownWidth={widthPx}
-          isFirst={isFirst}
-        />
-        {output.duration_ms === undefined ? null : (
-          <span class="mark">
-            <Icon of={Play} size={12} />
-            <span class="visually-hidden">Video, </span>
-            {lengthText(output.duration_ms)}
-          </span>
-        )}
-        {outputs.length < 2 ? null : (
-          <span class="mark">
-            <Icon of={Layers} size={12} />
-            {outputs.length}
-            <span class="visually-hidden"> outputs</span>
-          </span>
-        )}
-      </>
-    );
-  if (isOpen(generation)) return <OpenState generation={generation} />;
-  if (status === 'failed') return <State icon={CircleAlert} text={error?.message ?? 'Failed'} isFault />;
-  return <State icon={CircleSlash} text={status === 'cancelled' ? 'Cancelled' : 'No output'} />;
-}
-
-interface StateProps {
-  readonly icon: typeof Clock;
-  readonly text: string;
-  readonly isFault?: boolean;
-}
-
-function State({ icon, text, isFault = false }: StateProps) {
-  return (
-    <span class={isFault ? 'state fail' : 'state'}>
+  const state = (icon: typeof Clock, text: string, look = 'state') => (
+    <span class={look}>
       <Icon of={icon} />
       <span class="state-text">{text}</span>
     </span>
   );
-}
-
-function OpenState({ generation: { status } }: { readonly generation: AccountGeneration }) {
+  if (generation.outputs_removed_at !== null) return state(Clock, 'Expired');
+  if (status === 'running')
+    return (
+      <span class="state run">
+        <Badge look="active">Running</Badge>
+      </span>
+    );
+  if (status === 'queued')
+    return (
+      <span class="state">
+        <Badge>Queued</Badge>
+      </span>
+    );
+  if (output === undefined)
+    return status === 'failed'
+      ? state(CircleAlert, error?.message ?? 'Failed', 'state fail')
+      : state(CircleSlash, status === 'cancelled' ? 'Cancelled' : 'No output');
   return (
-    <span class={status === 'running' ? 'state run' : 'state'}>
-      {status === 'running' ? <Badge look="active">Running</Badge> : <Badge>Queued</Badge>}
-    </span>
+    <>
+      <Picture
+        output={output}
+        thumbnails={thumbnailsOf(generation, output)}
+        alt=""
+        shownWidth={widthPx}
+        isFirst={isFirst}
+      />
+      {output.duration_ms === undefined ? null : (
+        <span class="mark">
+          <Icon of={Play} size={12} />
+          <span class="visually-hidden">Video, </span>
+          {lengthText(output.duration_ms)}
+        </span>
+      )}
+      {outputs.length < 2 ? null : (
+        <span class="mark">
+          <Icon of={Layers} size={12} />
+          {outputs.length}
+          <span class="visually-hidden"> outputs</span>
+        </span>
+      )}
+    </>
   );
 }
 
 /** Tiles of the final size, while a gallery is loaded. */
-export function GallerySkeleton({ rows = 2 }: { readonly rows?: number }) {
+export function GallerySkeleton({ rows = 2 }: { rows?: number }) {
   return (
     <div class="gallery" aria-hidden="true">
       {Array.from({ length: rows }, (_, row) => (

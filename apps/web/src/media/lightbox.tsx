@@ -1,11 +1,15 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ChevronLeft, ChevronRight, Download, Link, X, ZoomIn, ZoomOut } from 'lucide-preact';
-import type { Output } from '../api-types.js';
+import type { Output, Task } from '../api-types.js';
 import { Button, useCopy } from '../parts/buttons.js';
+import { Dialog } from '../parts/overlays.js';
+import { hrefOf } from '../places.js';
 import { readable } from '../server.js';
 import type { Thumbnails } from '../server-types.js';
+import { Picture } from './picture.js';
 import { saveOutput } from './save-output.js';
 
+/** An output as it is shown, alone or among others. */
 export interface Shown {
   readonly output: Output;
   readonly thumbnails: Thumbnails | undefined;
@@ -16,63 +20,108 @@ export interface Shown {
   readonly href: string;
 }
 
+/** The outputs of a generation; `alt` describes all of them. */
+export function shownOutputs(
+  { outputs, generation_id: id, thumbnails }: Task & { thumbnails?: readonly Thumbnails[] },
+  alt: string,
+): Shown[] {
+  return outputs.map((output, index) => ({
+    output,
+    thumbnails: thumbnails?.find((one) => one.media_id === output.media_id),
+    alt: outputs.length === 1 ? alt : `${alt}, ${index + 1} of ${outputs.length}`,
+    filename: outputs.length === 1 ? id : `${id}-${index + 1}`,
+    href: hrefOf('generations', { id }),
+  }));
+}
+
+interface OutputMediaProps {
+  shown: Shown;
+  /** As of `Picture`. */
+  shownWidth: string;
+  /** Shows it in full. */
+  open: () => void;
+  /** Gets new addresses, once: one that has expired cannot be loaded. */
+  reload: () => Promise<void>;
+}
+
+/** An output to look at: a video with its controls, or an image that opens in full. */
+export function OutputMedia({ shown: { output, thumbnails, alt }, shownWidth, open, reload }: OutputMediaProps) {
+  const [isRetried, setRetried] = useState(false);
+  const again = (): void => {
+    if (!isRetried) void reload();
+    setRetried(true);
+  };
+  if (output.media_type === 'video')
+    return (
+      // What is generated has no speech to caption.
+      // oxlint-disable-next-line jsx-a11y/media-has-caption
+      <video
+        src={readable(output.url)}
+        width={output.width}
+        height={output.height}
+        controls
+        loop
+        playsInline
+        preload="metadata"
+        aria-label={alt}
+        onError={again}
+      />
+    );
+  return (
+    <button type="button" class="stage-open" aria-label={`Show in full screen: ${alt}`} onClick={open}>
+      <Picture {...{ output, thumbnails, alt, shownWidth }} isFirst onFault={again} />
+    </button>
+  );
+}
+
 interface LightboxProps {
-  readonly outputs: readonly Shown[];
+  outputs: readonly Shown[];
   /** The index of the output that is open; closed where undefined. */
-  readonly at: number | undefined;
-  readonly open: (at: number | undefined) => void;
+  at: number | undefined;
+  open: (at: number | undefined) => void;
 }
 
 /** Outputs over the whole window, dark in both themes. Arrows go from one to the next, Escape closes. */
 export function Lightbox({ outputs, at, open }: LightboxProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const shown = at === undefined ? undefined : outputs[at];
-  useEffect(() => {
-    if (shown !== undefined && dialog.current?.open === false) dialog.current.showModal();
-    if (shown === undefined) dialog.current?.close();
-  }, [shown]);
-  const go = (by: number): void => {
-    if (at !== undefined && outputs[at + by] !== undefined) open(at + by);
+  const step = (by: number): (() => void) | undefined => {
+    const next = (at ?? 0) + by;
+    return outputs[next] === undefined ? undefined : () => open(next);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === 'ArrowRight') go(1);
-    else if (event.key === 'ArrowLeft') go(-1);
-    else return;
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    step(by)?.();
     event.stopPropagation();
   };
+  const stepButton = (name: string, icon: typeof X, label: string, go: (() => void) | undefined) => (
+    <Button class={name} icon={icon} label={label} isDisabled={go === undefined} onClick={() => go?.()} />
+  );
   return (
-    // The arrow keys do what the buttons do.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-    <dialog ref={dialog} class="lightbox" aria-label="Output" onClose={() => open(undefined)} onKeyDown={onKeyDown}>
+    <Dialog
+      isOpen={shown !== undefined}
+      close={() => open(undefined)}
+      class="lightbox"
+      label="Output"
+      onKeyDown={onKeyDown}
+    >
       {shown === undefined || at === undefined ? null : (
         <>
           <Stage key={shown.output.media_id} shown={shown} close={() => open(undefined)} />
           {outputs.length < 2 ? null : (
             <>
-              <Button
-                class="previous"
-                icon={ChevronLeft}
-                label="Previous"
-                isDisabled={at === 0}
-                onClick={() => go(-1)}
-              />
-              <Button
-                class="next"
-                icon={ChevronRight}
-                label="Next"
-                isDisabled={at === outputs.length - 1}
-                onClick={() => go(1)}
-              />
+              {stepButton('previous', ChevronLeft, 'Previous', step(-1))}
+              {stepButton('next', ChevronRight, 'Next', step(1))}
               <p class="position" aria-live="polite">{`${at + 1} of ${outputs.length}`}</p>
             </>
           )}
         </>
       )}
-    </dialog>
+    </Dialog>
   );
 }
 
-function Stage({ shown, close }: { readonly shown: Shown; readonly close: () => void }) {
+function Stage({ shown, close }: { shown: Shown; close: () => void }) {
   const { output, thumbnails, alt } = shown;
   const [isZoomed, setZoomed] = useState(false);
   const [isCopied, copy] = useCopy(window.location.origin + shown.href, 'the link');

@@ -11,11 +11,12 @@ interface DialogProps {
   readonly labelledBy?: string;
   readonly label?: string;
   readonly class?: string;
+  readonly onKeyDown?: (event: KeyboardEvent) => void;
   readonly children: ComponentChildren;
 }
 
 /** A modal dialog of the browser, which keeps the focus inside and returns it. A click beside it closes it. */
-export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog', children }: DialogProps) {
+export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog', onKeyDown, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   // Before the page moves the focus itself, since the dialog returns it as it closes.
   useLayoutEffect(() => {
@@ -28,7 +29,15 @@ export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog
   return (
     // Escape does what the click does, by the browser.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
-    <dialog ref={dialog} class={more} aria-labelledby={labelledBy} aria-label={label} onClose={close} onClick={onClick}>
+    <dialog
+      ref={dialog}
+      class={more}
+      aria-labelledby={labelledBy}
+      aria-label={label}
+      onClose={close}
+      onClick={onClick}
+      onKeyDown={onKeyDown}
+    >
       {isOpen ? children : null}
     </dialog>
   );

@@ -124,8 +124,8 @@ interface FactsProps {
 export function Facts({ facts }: FactsProps) {
   return (
     <dl class="facts">
-      {facts.map(([name, text]) => (
-        <Fact key={name} name={name} text={text} />
+      {facts.map(([name, text], index) => (
+        <Fact key={index} name={name} text={text} />
       ))}
     </dl>
   );
