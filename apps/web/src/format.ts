@@ -1,6 +1,7 @@
 import type { Scope, SignInMethod } from './server-types.js';
 
 const numbers = new Intl.NumberFormat();
+const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 /** Days of use are UTC days. */
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -8,6 +9,8 @@ const preciseTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', t
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 export const numberText = (value: number): string => numbers.format(value);
+/** A part of a whole, such as 0.125, as `12.5%`. */
+export const percentText = (part: number): string => percents.format(part);
 export const dateText = (time: string): string => dates.format(new Date(time));
 export const dayText = (time: string): string => days.format(new Date(time));
 export const timeText = (time: string): string => times.format(new Date(time));
@@ -57,7 +60,8 @@ export function spanText(ms: number): string {
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {

@@ -111,6 +111,11 @@ export function codeOf(error: unknown): string {
   return error instanceof ApiError ? error.code : '';
 }
 
+/** Whether another sign-in lifts a refusal. */
+export function needsSignIn(error: unknown): boolean {
+  return ['RECENT_SIGN_IN_REQUIRED', 'PASSKEY_SIGN_IN_REQUIRED'].includes(codeOf(error));
+}
+
 const OWN_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**

@@ -4,7 +4,7 @@ import { Check, Copy, type LucideIcon } from 'lucide-preact';
 import { type Action, useAction } from '../use-data.js';
 import { Icon } from './icon.js';
 import { Dialog } from './overlays.js';
-import { Fault } from './parts.js';
+import { ActionFault, Fault } from './parts.js';
 import { say } from './toasts.js';
 
 type Kind = 'primary' | 'quiet' | 'danger' | 'destructive';
@@ -60,11 +60,11 @@ interface ActionButtonProps extends Omit<ButtonProps, 'isBusy' | 'onClick' | 'ty
 
 /** A button that does something at once, and waits for it. */
 export function ActionButton({ action, ...button }: ActionButtonProps) {
-  const { isBusy, fault, run } = useAction();
+  const doing = useAction();
   return (
     <>
-      <Button isSmall {...button} isBusy={isBusy} onClick={() => void run(action)} />
-      <Fault text={fault} />
+      <Button isSmall {...button} isBusy={doing.isBusy} onClick={() => void doing.run(action)} />
+      <ActionFault doing={doing} />
     </>
   );
 }

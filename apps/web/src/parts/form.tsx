@@ -4,7 +4,7 @@ import { CircleAlert } from 'lucide-preact';
 import { pointerOf } from '../server.js';
 import { type Action, focusOnFaulty } from '../use-data.js';
 import { Icon } from './icon.js';
-import { Fault } from './parts.js';
+import { ActionFault } from './parts.js';
 
 /** What a form tells its fields: the refusal, and which fields show refusals of their own. */
 interface FormState {
@@ -65,8 +65,10 @@ export function Form({ doing, submit, class: look = 'form', changed, escape, not
 
 /** The fault of the form, unless one of its fields shows it. */
 function FormFault() {
-  const { doing, pointers } = useContext(FormContext) ?? {};
-  return <Fault text={pointers?.has(pointerOf(doing?.error)) === true ? undefined : doing?.fault} />;
+  const form = useContext(FormContext);
+  return form === undefined || form.pointers.has(pointerOf(form.doing.error)) ? null : (
+    <ActionFault doing={form.doing} />
+  );
 }
 
 /** The refusal of the form around, if it is about this field. */

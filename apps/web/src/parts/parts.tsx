@@ -3,10 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { ChevronRight, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-preact';
 import { preciseTimeText, sinceText } from '../format.js';
 import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
-import { currency, overview } from '../session.js';
+import { currency, overview, reloadOverview } from '../session.js';
 import { numberText } from '../format.js';
 import type { Overview } from '../server-types.js';
-import type { Data } from '../use-data.js';
+import { needsSignIn } from '../server.js';
+import type { Action, Data } from '../use-data.js';
 import { Icon } from './icon.js';
 
 /** What every page is given. */
@@ -153,6 +154,36 @@ export function Fault({
       <span>{text}</span>
       {children}
     </p>
+  );
+}
+
+/** Why an action did not work, with a way to another sign-in where that helps. */
+export function ActionFault({ doing: { fault, error } }: { doing: Pick<Action, 'fault' | 'error'> }) {
+  const isTooOld = needsSignIn(error);
+  useEffect(() => {
+    // The sign-in may have become too old since the page was opened, which the page then says.
+    if (isTooOld) void reloadOverview();
+  }, [isTooOld]);
+  return <Fault text={fault}>{isTooOld ? <SignInButton /> : null}</Fault>;
+}
+
+/** Leads through another sign-in, and back to this page. A form in a dialog must not contain another: this one is made for a click. */
+export function SignInButton() {
+  const isPasskeyNeeded = overview.value?.person.is_operator === true;
+  const here = location.pathname + location.search;
+  return (
+    <button
+      type="button"
+      class="button small"
+      onClick={() => {
+        const form = document.createElement('form');
+        Object.assign(form, { method: 'post', action: `/sign-out?return=${encodeURIComponent(here)}` });
+        document.body.append(form);
+        form.submit();
+      }}
+    >
+      {isPasskeyNeeded ? 'Sign in again with a passkey' : 'Sign in again'}
+    </button>
   );
 }
 

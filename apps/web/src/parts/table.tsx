@@ -31,7 +31,6 @@ interface TableProps<T> {
 /** A table whose rows become a list where it has no room: each cell then shows the name of its column. */
 export function Table<T>(props: TableProps<T>) {
   const { labelledBy, items, idOf, columns, isOver, menu, acts, more, empty, scrolls } = props;
-  if (items.length === 0 && empty !== undefined) return empty;
   const cellOf = (item: T, [name, cell, kind]: Column<T>, index: number) =>
     index === 0 ? (
       <th key={name} scope="row" class={kind}>
@@ -71,7 +70,9 @@ export function Table<T>(props: TableProps<T>) {
   );
   return (
     <>
-      {scrolls === undefined ? (
+      {items.length === 0 && empty !== undefined ? (
+        empty
+      ) : scrolls === undefined ? (
         <div class="stacking">{table}</div>
       ) : (
         // What scrolls must be reachable without a pointer.
