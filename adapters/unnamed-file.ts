@@ -34,7 +34,7 @@ export class UnnamedFile {
     return `/dev/fd/${this.handle.fd}`;
   }
 
-  /** Of the open file, for another program. */
+  /** The descriptor of the open file, to pass to another program. */
   get descriptor(): number {
     return this.handle.fd;
   }

@@ -1,4 +1,4 @@
-/** What the builds of files for browsers have in common. */
+/** Shared by the builds of files for browsers. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

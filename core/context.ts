@@ -47,7 +47,7 @@ export interface Work extends Pick<
   readonly generationWatch: GenerationWatch;
   readonly appWatch: AppWatch;
   readonly lastingCalls: LastingCalls;
-  /** What this process has accepted and settled. */
+  /** Counts of the generations that this process has accepted and settled. */
   readonly outcomeCounts: OutcomeCounts;
   /** Called with the name of the row of `next-step.ts` that decided a step of a run; for tests. */
   readonly onRunStep?: (row: string) => void;

@@ -7,10 +7,10 @@ import type { ProbedFile, ThumbnailRefusal, VideoFrames } from '../../core/ports
 import { UnnamedFile } from '../unnamed-file.js';
 
 const MIB = 1024 * 1024;
-/** What is read of a video: the index is at its beginning or at its end, and the first frame is near one of them. */
+/** The parts of a video that are read: its index is at the beginning or the end, and its first frame is near one of them. */
 const HEAD_BYTES = 16 * MIB;
 const TAIL_BYTES = 16 * MIB;
-/** Those of 4096x2304, of one frame. */
+/** The most pixels of a frame: 4096x2304. */
 const MAX_PIXELS = 9_437_184;
 /** The frames that a decoder may hold, and the bytes of a pixel with ten bits. */
 const HELD_FRAMES = 17;

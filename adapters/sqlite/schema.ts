@@ -255,7 +255,7 @@ export const MIGRATIONS: readonly string[] = [
   WHERE status IN ('queued', 'running');
   CREATE INDEX generations_open ON generations (open_at) WHERE open_at IS NOT NULL;
   `,
-  // What all processes have counted in the half hours of eight days.
+  // The counts of all processes, by half hour, for eight days.
   `
   CREATE TABLE half_hours (slot TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,

@@ -110,7 +110,7 @@ class AccountReads implements IndexReads {
 const IN_RANGE = `FROM search_entries INDEXED BY search_by_account
   WHERE account = ? AND generation < unhex(?, '-') AND generation >= unhex(?, '-') ORDER BY generation DESC`;
 
-/** As SQLite compares texts by their bytes, every text with a prefix is less than the prefix and the last character. */
+/** SQLite compares texts by their bytes: every text with a prefix sorts before the prefix followed by the last code point. */
 function conditionOf({ text, isPrefix }: SearchTerm): { readonly condition: string; readonly values: SqlValue[] } {
   if (!isPrefix) return { condition: 'term = ?', values: [text] };
   return { condition: 'term >= ? AND term < ?', values: [text, `${text}\u{10ffff}`] };

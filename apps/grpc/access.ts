@@ -208,7 +208,7 @@ function renderApp({ appId, accountId, name, createdAt }: App): MessageInitShape
   return { appId, accountId, displayName: name, createTime: timestamp(createdAt) };
 }
 
-/** Of its secret only the hint. */
+/** Renders a key with the hint of its secret, never the secret. */
 function renderKey(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
   const { keyId, accountId, appId, name, hint, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, monthlyCap } = key;
   return {

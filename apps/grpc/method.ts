@@ -13,7 +13,7 @@ import { isUuid } from '../../core/ids.js';
 import type { PageRequest } from '../../core/paging.js';
 import type { ServiceScope } from './callers.js';
 
-/** Where clients reach REST, which serves the files of outputs and their thumbnails. */
+/** The address at which clients reach REST, which serves outputs and their thumbnails. */
 export interface Addressed {
   /** Without a slash at the end. */
   readonly publicUrl: () => string;

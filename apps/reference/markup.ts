@@ -14,7 +14,7 @@ export function inline(markdown: string): Html {
 }
 
 export interface MarkdownOptions {
-  /** Where a link leads to; undefined if it leads nowhere here, so that its label is plain text. */
+  /** The target of a link in the reference; undefined if it has none, so that the label becomes plain text. */
   readonly link: (target: string) => string | undefined;
 }
 

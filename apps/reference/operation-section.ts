@@ -9,7 +9,7 @@ import { samplesOf } from './samples.js';
 export interface SectionParts {
   /** The codes that any request of the document may be refused with. */
   readonly common: ReadonlySet<string>;
-  /** Where an error code is explained. */
+  /** The address that explains an error code. */
   readonly errorLink: (code: string) => string;
 }
 
@@ -77,7 +77,7 @@ function responseOf(operationId: string, { status, description, headers, content
     }`;
 }
 
-/** The body of a response. Of the envelope only `data` is shown: the others are the same everywhere. */
+/** The body of a response. An envelope is shown by its `data`, as its other fields are the same everywhere. */
 function contentOf(places: readonly string[], mediaType: string, schema: JsonObject): Html {
   const data = (schema['properties'] as Record<string, JsonObject> | undefined)?.['data'];
   const isEnvelope = data !== undefined && 'request_id' in (schema['properties'] as JsonObject);

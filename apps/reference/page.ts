@@ -23,7 +23,7 @@ export interface Entry {
   readonly path?: string;
 }
 
-/** Where the pages are published. */
+/** The addresses at which the pages are published. */
 export interface Site {
   /** The address of a page, without a slash before it. */
   readonly addressOf: (name: string) => string;

@@ -83,7 +83,7 @@ interface Library {
   readonly calls: Readonly<Record<string, Calls>>;
 }
 
-/** By operation. Ids come from variables of the environment, as in the samples for curl. */
+/** The calls of each operation. Ids come from environment variables, as in the samples for curl. */
 const DARKROOM_CALLS: Readonly<Record<string, Calls>> = {
   listModels: {
     typescript: 'for (const { model_key } of await darkroom.models()) console.log(model_key);',

@@ -81,7 +81,7 @@ export class CurrentCatalog implements Catalog, CatalogSource {
   }
 }
 
-/** Throws what is no fault of the file. */
+/** Rethrows an error that is not caused by the content of the file. */
 function faultsOf(error: unknown, name: string): readonly CatalogFault[] {
   if (!(error instanceof CatalogInvalid)) throw error;
   return error.faults.map((fault) => {

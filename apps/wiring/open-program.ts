@@ -231,7 +231,7 @@ async function openSigner(
   return { outputSigner: signer };
 }
 
-/** What makes pictures; of videos, where the operator has a program for it. */
+/** Opens the previews, masks and, if a program for it is configured, video frames. */
 async function openPictures(
   config: Config,
   as: OpenedAs,

@@ -33,7 +33,7 @@ export interface ModelExample {
   readonly title?: string;
   /** Absent for a model that does without a prompt. */
   readonly prompt?: string;
-  /** As the input schema describes them; defaults are not filled in. */
+  /** Parameters by the input schema, without defaults. */
   readonly parameters?: JsonObject;
 }
 

@@ -54,7 +54,7 @@ function whyHidden(text: string): TextHidden | undefined {
   return mayHaveSecret(text) ? 'secrets' : undefined;
 }
 
-/** What a reload of this process would change. Throws as `catalogInUse` does. */
+/** The changes that a reload of this process would make. Throws as `catalogInUse` does. */
 export async function checkCatalog(context: Models & Machine): Promise<CatalogCheck> {
   const source = sourceOf(context);
   const { models: before } = source.inUse();

@@ -4,7 +4,7 @@ import { findGrant } from '../people/grants.js';
 /** The prefix of the credential ids of the operator's services. */
 export const SERVICE = 'service:';
 
-/** What acts for an account; `unknown` where it is not stored, or no longer known. */
+/** Kinds of credentials that act for an account; `unknown` if none is stored, or its owner is no longer known. */
 export const CREATOR_KINDS = ['key', 'program', 'person', 'service', 'unknown'] as const;
 export type CreatorKind = (typeof CREATOR_KINDS)[number];
 

@@ -34,7 +34,7 @@ export interface ShownReference {
   readonly url?: string;
 }
 
-/** What a generation was created with. */
+/** The request that created a generation. */
 export interface ShownRequest {
   readonly prompt: string;
   readonly negativePrompt?: string;
@@ -156,7 +156,7 @@ function timelineOf(g: Generation): readonly TimelineEntry[] {
   }).toSorted((a, b) => a.at - b.at);
 }
 
-/** As its entries in the ledger are, which have no index by generation: the record has their amounts and their times. */
+/** Derives the ledger entries of a generation from its record, as the ledger has no index by generation. */
 function movementsOf(g: Generation): readonly Movement[] {
   const { createdAt, settledAt, reservedCredits, chargedCredits } = g;
   const ended: readonly Movement[] =

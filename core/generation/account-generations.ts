@@ -63,16 +63,16 @@ function noSuchApp(): ServiceError {
   return new ServiceError('NOT_FOUND', 'There is no such App.');
 }
 
-/** Of an account with more Apps their lists are not merged. */
+/** The most Apps whose lists are merged. */
 const MAX_MERGED_APPS = 100;
 /** Generations that are examined for one page. */
 const MAX_EXAMINED = 2_000;
 
 /**
  * A page of the generations of an account, newest first. The lists of its Apps are merged, and use an index for the App, the
- * times, the trace id, and one of status and model. Where a filter has something else, or the account has more than 100 Apps,
- * they are searched as by words. A page may hold fewer than requested, or none, although there are more. Throws NOT_FOUND for
- * an App of another account.
+ * times, the trace id, and one of status and model. Other filters, and accounts with more than 100 Apps, use the search that
+ * finds generations by words. A page may hold fewer than requested, or none, although there are more. Throws NOT_FOUND for an
+ * App of another account.
  */
 export async function listAccountGenerations(
   context: Work & Identity & Call,

@@ -29,7 +29,7 @@ export interface Retention {
   readonly taskExpiresAt: number;
 }
 
-/** What is summed of an account's generations: the content of those that ended without charge, and thumbnails. */
+/** Content whose bytes are summed by account: outputs of generations that ended without charge, and thumbnails. */
 export type StoredContent = 'uncharged' | 'thumbnails';
 
 /** The generations that have such content, and its bytes. */

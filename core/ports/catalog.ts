@@ -29,10 +29,10 @@ export interface CatalogFault {
 export interface CatalogSource {
   /** The name of the file, without its folder. */
   readonly name: string;
-  /** What this process uses. */
+  /** The catalog that this process uses. */
   inUse(): ReadCatalog;
-  /** The file as it is now, or its faults in the order of its lines. Nothing is used. */
+  /** Reads the file without using it: the catalog, or the faults in the order of their lines. */
   read(): Promise<ReadCatalog | readonly CatalogFault[]>;
-  /** The same, and this process uses it from now on; with faults, nothing changes. One at a time. */
+  /** Reads the file and uses it from now on; with faults, nothing changes. One call at a time. */
   reload(): Promise<ReadCatalog | readonly CatalogFault[]>;
 }

@@ -109,8 +109,8 @@ export interface Thumbnail {
 }
 
 /**
- * `busy`: too many others wait. `too-large`: decoding the file would take too much memory or time. `unreadable`: its bytes are
- * no PNG, JPEG or WebP picture, or a damaged one.
+ * `busy`: too many others wait. `too-large`: decoding the file would take too much memory or time. `unreadable`: it is damaged,
+ * or not a PNG, JPEG or WebP picture.
  */
 export type ThumbnailRefusal = 'busy' | 'too-large' | 'unreadable';
 

@@ -1,7 +1,7 @@
 import type { Cancellation } from '../cancellation.js';
 import type { SearchEntry, SearchTerm } from '../search/words.js';
 
-/** What is found: entries of one account with all of these terms. */
+/** Finds the entries of one account that have all of these terms. */
 export interface SearchQuery {
   readonly accountId: string;
   /** At least one, and at most 50. */

@@ -1,6 +1,6 @@
 import type { ProviderFault, ProviderHealth, ProviderLimits } from './provider-use.js';
 
-/** What operators are told of a provider, by the words of the industry. */
+/** States of a provider as operators see them. */
 export const PROVIDER_STATES = ['healthy', 'idle', 'slowed', 'paused', 'trying', 'unreachable'] as const;
 export type ProviderState = (typeof PROVIDER_STATES)[number];
 
@@ -115,7 +115,7 @@ const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/(?:[^\s/?#@"'<>]*@)?([^\s/?#"'<>]*)[^\s
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]+/gu;
 
-/** The text of an error as one sentence. Of an address only its host is left. */
+/** The text of an error as one sentence, with each address reduced to its host. */
 export function shownError(message: string): string {
   const text = message.replaceAll(CONTROLS, ' ').replaceAll(ADDRESS, '$1').trim();
   const short = text.length > MAX_ERROR ? `${text.slice(0, MAX_ERROR - 1)}…` : text;

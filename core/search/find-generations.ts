@@ -14,7 +14,7 @@ export interface WantedGenerations {
   readonly from?: string;
 }
 
-/** What one page may cost, in generations that are read. */
+/** The most that one page may cost, in generations read. */
 const MAX_COST = 2_000;
 /** The cost of a search of the index that ended early, as it examines many entries. */
 const EARLY_END_COST = 1_000;

@@ -17,7 +17,7 @@ function unspaced(): string {
   return scripts.map((script) => `\\p{Script_Extensions=${script}}`).join('');
 }
 
-/** What an entry of the index must have. */
+/** A condition on an entry of the index. */
 export interface SearchTerm {
   readonly text: string;
   /** Whether the entry may have any term that begins with this text. */
@@ -49,7 +49,7 @@ function wordsOf(text: string, most: number): ReadonlySet<string> {
   return words;
 }
 
-/** By way of upper case, so that ß is ss; a final sigma is an ordinary one. */
+/** Folds case through upper case, which makes ß ss, and replaces the final sigma. */
 function folded(text: string): string {
   return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').replaceAll('ς', 'σ');
 }
@@ -65,8 +65,8 @@ function shortened(word: string): string {
 }
 
 /**
- * What a query finds: entries with all its words, each whole or as the beginning of a longer one. Empty for a query without
- * letters, digits and pictographs.
+ * The terms of a query, which match entries that have each of its words, whole or as a prefix. Empty for a query without letters,
+ * digits and pictographs.
  */
 export function termsOf(query: string): readonly SearchTerm[] {
   const terms = [...wordsOf(query, MAX_TERMS)].map((text) => ({ text, isPrefix: !isPair(text) }));

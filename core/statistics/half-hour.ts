@@ -24,7 +24,7 @@ export interface ModelOutcomes {
   readonly cancelled: number;
 }
 
-/** What is counted of a half hour. */
+/** The counts of a half hour. */
 export interface Counts {
   /** Time from the start of a create call in the service until it was durably accepted. */
   readonly acceptMs: Histogram;
@@ -33,8 +33,8 @@ export interface Counts {
 }
 
 /**
- * What all processes have counted in one half hour. A record has one of `KEPT_HALF_HOURS` names in turn, so that a store
- * never has more records, and the counts of a half hour are replaced eight days later.
+ * The counts of all processes in one half hour. Records take `KEPT_HALF_HOURS` names in turn, so that a store never has more
+ * records, and the counts of a half hour are replaced eight days later.
  */
 export interface HalfHour extends Counts {
   readonly slot: string;
@@ -45,7 +45,7 @@ export interface HalfHour extends Counts {
   readonly batches: readonly (readonly [bootId: string, number: number])[];
 }
 
-/** What one process counted in a half hour since its last batch. Its batches of all half hours are numbered from 1. */
+/** The counts of one process in a half hour since its last batch. A process numbers its batches from 1, over all half hours. */
 export interface CountedBatch extends Counts {
   readonly bootId: string;
   readonly number: number;

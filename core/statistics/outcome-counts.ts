@@ -42,7 +42,7 @@ const USUAL_RESULTS = 3;
  * it stored last: nothing is counted twice, and at most `STORE_COUNTS_MS` are missing.
  */
 export class OutcomeCounts {
-  /** By the start of the half hour. */
+  /** Counts that are not yet sent, by the start of their half hour. */
   private readonly waiting = new Map<number, Counting>();
   /** The batch that was sent, until its outcome is known. */
   private sent: CountedBatch | undefined;

@@ -2,7 +2,7 @@ import type { Call, Models, Work } from '../context.js';
 import type { Modality } from '../generation/generation.js';
 import type { UseRow } from './usage.js';
 
-/** What a row counts as by modality: `unknown` where no model is named, or nothing is known of it any more. */
+/** The modality of a row; `unknown` if it names no model, or one that is no longer known. */
 export type UsageModality = Modality | 'unknown';
 
 /** The most models that have left the catalog whose generations one request looks for. */

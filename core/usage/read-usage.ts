@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000;
 export interface UsageGroup extends UsageSums {
   /**
    * The day, the model's key, the credential's id, the trace id or the modality; empty for entries without one, and
-   * `unknown` for those without a modality. By day and modality, the day, a space and the modality.
+   * `unknown` for those without a modality. Grouped by day and modality: the day, a space and the modality.
    */
   readonly group: string;
   /** Set when grouped by credential; absent for a credential that is gone. */

@@ -12,7 +12,7 @@ import { DEFAULT_ENDPOINT } from './manage-endpoints.js';
 import { viewOf } from './send-delivery.js';
 
 /*
- * What the people of an account see of the webhooks of all its Apps. An App's own credentials see those of their App alone:
+ * Lists the webhooks of all Apps for the people of an account. The credentials of an App see the webhooks of that App only:
  * `manage-endpoints.ts`.
  */
 
@@ -51,7 +51,7 @@ export interface PerRequestWebhooks extends Pick<WebhookHealth, 'lastSuccessAt' 
 export interface AccountWebhooks {
   /** At most 200, each App's in the order of their creation. */
   readonly webhooks: readonly AccountWebhook[];
-  /** Of at most 200 Apps. */
+  /** One entry per App, for at most 200 Apps. */
   readonly perRequest: readonly PerRequestWebhooks[];
 }
 

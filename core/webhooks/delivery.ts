@@ -85,7 +85,7 @@ export interface Delivery {
   readonly dueAt: number;
 }
 
-/** By what deliveries are listed, each in the order of an index, and the field that has its id; the shortest list first. */
+/** The lists of deliveries, each with an index on the field that is named here; the shortest list first. */
 export const DELIVERY_LISTS = {
   generation: 'generationId',
   endpoint: 'endpointId',

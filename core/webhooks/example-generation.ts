@@ -1,7 +1,7 @@
 import type { Generation, GenerationView, Output } from '../generation/generation.js';
 import type { Delivery } from './delivery.js';
 
-/** What a test message reports: a generation that never was, as one looks that has made a picture. */
+/** The generation that a test message reports: an invented one that made a picture. */
 export function exampleView({
   generationId,
   accountId,
@@ -57,5 +57,5 @@ export function exampleView({
 
 const EXAMPLE_RUN_MS = 4_200;
 const EXAMPLE_CREDITS = 8;
-/** Of a domain that is reserved for examples: there is no picture. */
+/** An address in a domain that is reserved for examples, where no picture exists. */
 const EXAMPLE_URL = 'https://example.com/darkroom-webhook-test.png';

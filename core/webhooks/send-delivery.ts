@@ -237,7 +237,7 @@ async function attempt(
   return outcome !== undefined;
 }
 
-/** What a message reports: the generation as it is now. Undefined once it was deleted. */
+/** The generation that a message reports, as it is now. Undefined once it was deleted. */
 export async function viewOf(context: Work & Files & Machine, delivery: Delivery): Promise<GenerationView | undefined> {
   if (delivery.event === TEST_EVENT) return exampleView(delivery);
   const generation = await context.generations.read(delivery.generationId);

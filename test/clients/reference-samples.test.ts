@@ -1,7 +1,7 @@
 /**
  * Goal: every sample of the reference for Python works when it is copied.
- * Method: the samples of the built pages, unchanged, with the client library and OpenAI's, against a started service. What is
- * not installed is skipped with a message.
+ * Method: the samples of the built pages, unchanged, with the client library and OpenAI's, against a started service. Samples
+ * whose library is not installed are skipped with a message.
  */
 import { expect } from 'chai';
 import { mkdtempSync, rmSync } from 'node:fs';

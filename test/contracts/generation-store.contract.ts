@@ -109,7 +109,7 @@ function unchargedContent(store: () => GenerationStore): void {
             : aGeneration(n, {
                 ...owner,
                 ...(unchargedBytes === undefined ? {} : { unchargedBytes }),
-                // None is there when a generation begins; they go with its outputs.
+                // A new generation has no thumbnails; they are removed with its outputs.
                 ...(before === undefined ? {} : thumbnailsOf(thumbnailBytes)),
               });
         if (before) await store().replace(next, before.version);

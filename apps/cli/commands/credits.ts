@@ -98,7 +98,7 @@ function unheard(error: unknown, operationId: string): unknown {
   );
 }
 
-/** What people read in place of the kinds of entries that the ledger has. */
+/** The words that are printed for the kinds of ledger entries. */
 const ENTRY_WORDS: Readonly<Record<string, string>> = {
   grant: 'granted',
   adjustment: 'adjusted',

@@ -56,10 +56,10 @@ const MOVED: Readonly<Record<string, string>> = {
   '/operator/books': '/operator/ledger',
 };
 
-/** Below these paths are no pages. */
+/** Paths below which there are no pages. */
 const NOT_PAGES = /^\/console\/(?:api|assets)(?:\/|$)/;
 
-/** Leads a browser from an address of an earlier release to the page that has replaced it. */
+/** Redirects from an address of an earlier release to the page that replaced it. */
 function leadTo(page: string): HttpHandler {
   return async (ctx) => {
     const { query } = ctx.state.target;

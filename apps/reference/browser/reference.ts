@@ -1,6 +1,6 @@
 /**
- * What the pages of the reference gain from a script: copy buttons, a filter of the navigation, the language of samples on all
- * pages, and the address of this service in the samples. Everything can be read without it.
+ * Adds copy buttons, a filter of the navigation, a choice of language for all samples, and the address of this service in the
+ * samples. The pages can be read without it.
  */
 
 const LANGUAGE = 'darkroom.reference.language';

@@ -13,14 +13,14 @@ import { until } from '../../fixtures/clocks.js';
 import { muxedWithTags } from '../../fixtures/tagged-videos.js';
 import { mp4 } from '../../fixtures/videos.js';
 
-// Goal: a video gives its first frame through a program that gets nothing but a part of the file, and ends with the call, after
-// its time, or when it writes too much; no file and no process is left behind.
-// Method: a program that stands for ffmpeg: it notes what it is given, and answers or misbehaves as told; then ffmpeg itself, where
-// it is on the PATH.
+// Goal: the first frame of a video comes from a program that can read parts of the file and nothing else, and that ends with the
+// call, at its time limit, or when it writes too much; no file and no process is left behind.
+// Method: a program in place of ffmpeg, which records its input and then behaves or misbehaves as the test says; then ffmpeg itself,
+// if it is on the PATH.
 
 const SIZE = { widthPx: 32, heightPx: 24 };
 
-/** Notes its arguments, its environment and what it can read; `act` is a statement. */
+/** A program that records its arguments, its environment and its input, and then executes the statement `act`. */
 const fakeOf = (act: string, folder: string): string => `#!${process.execPath}
 const { readFileSync, writeFileSync, fstatSync } = require('node:fs');
 const input = readFileSync('/dev/fd/0');
@@ -82,7 +82,7 @@ describe('FfmpegFrames', () => {
     expect(args.join(' ')).to.include('-threads 1').and.include('-frames:v 1').and.include('scale=32:24');
   });
 
-  it('reads the beginning and the end of a long video alone', async () => {
+  it('reads only the beginning and the end of a long video', async () => {
     const byteSize = 200 * 1024 * 1024;
     let read = 0;
     const file: ProbedFile = {
@@ -114,7 +114,7 @@ describe('FfmpegFrames', () => {
     'takes too long': ['setInterval(() => undefined, 1_000)', 'too-large'],
   };
   for (const [what, [act, outcome]] of Object.entries(OUTCOMES))
-    it(`takes no frame from a program that ${what}, and ends it`, async () => {
+    it(`returns no frame and stops the program if it ${what}`, async () => {
       const maxMs = outcome === 'too-large' ? 1_500 : 20_000;
       const frames = await framesOf(act, { maxMs });
       expect(await frames.first(videoOf(fileOf(await mp4())), SIZE)).to.equal(outcome);
@@ -122,7 +122,7 @@ describe('FfmpegFrames', () => {
       await until(async () => !isRunning(pid));
     });
 
-  it('kills the program when the call is over, and does not start it for one that is', async () => {
+  it('kills the program when the call ends, and does not start it for a call that has ended', async () => {
     const frames = await framesOf('setInterval(() => undefined, 1_000)');
     const call = new TestedCall();
     const taking = frames.first(videoOf(fileOf(await mp4())), SIZE, call).catch((error: Error) => error.name);
@@ -143,7 +143,7 @@ describe('FfmpegFrames', () => {
     return found as Seen;
   }
 
-  it('refuses a video of too many pixels unread, and waits for memory that others hold', async () => {
+  it('refuses a video of too many pixels without reading it, and waits until others release memory', async () => {
     const unread: ProbedFile = { byteSize: 9, read: () => Promise.reject(new Error('It must not be read.')) };
     const memory = new MemoryBudget(1_000);
     const frames = await framesOf(PRINTS, { memory });
@@ -158,13 +158,13 @@ describe('FfmpegFrames', () => {
     expect(memory.heldBytes).to.equal(0);
   });
 
-  it('passes a failure of the file on', async () => {
+  it('throws when reading the file fails', async () => {
     const broken: ProbedFile = { byteSize: 9, read: () => Promise.reject(new Error('no connection')) };
     const error = await (await framesOf(PRINTS)).first(videoOf(broken), SIZE).catch((thrown: Error) => thrown.message);
     expect(error).to.equal('no connection');
   });
 
-  it('refuses a program that cannot be run with a sentence, and is busy when it goes missing later', async () => {
+  it('explains why a program cannot be run, and returns busy if it disappears later', async () => {
     await writeFile(join(folder, 'text'), 'no program', { mode: 0o600 });
     for (const [name, code] of [
       ['none', 'ENOENT'],
@@ -194,7 +194,7 @@ describe('FfmpegFrames', () => {
       frames = await FfmpegFrames.open({ program, folder });
     });
 
-    it('takes the first frame, wherever the index is', async () => {
+    it('returns the first frame wherever the index is', async () => {
       for (const form of ['index first', 'index last', 'fragmented'] as const) {
         const frame = await frames.first(videoOf(fileOf(await muxedWithTags(form, 'udta'))), SIZE);
         if (typeof frame === 'string') expect.fail(`${form}: ${frame}`);
@@ -203,7 +203,7 @@ describe('FfmpegFrames', () => {
       }
     });
 
-    it('takes none from what is no video, and from one that breaks off', async () => {
+    it('returns unreadable for a file that is not a video and for a truncated one', async () => {
       for (const bytes of [Buffer.from('#EXTM3U\n/etc/passwd\n'), (await mp4()).subarray(0, 300)])
         expect(await frames.first(videoOf(fileOf(bytes)), SIZE)).to.equal('unreadable');
     });

@@ -8,8 +8,8 @@ import { imageModel } from '../../fixtures/models.js';
 import { CoreHarness, expectCode } from '../../harness/core-harness.js';
 import { ROOT } from '../../docs/pages.js';
 
-// Goal: operators see what a reload would change before it does, and no text that may have a secret.
-// Method: a source whose next reading a test decides; texts with and without secrets, the catalogs that ship among them.
+// Goal: operators see the changes of a reload before it happens, and never a text that may have a secret.
+// Method: a source whose next reading a test decides; texts with and without secrets, among them the catalogs in config/.
 
 const model = (modelKey: string, changes: Partial<Model> = {}): Model => imageModel({ modelKey, ...changes });
 
@@ -36,7 +36,7 @@ describe('the catalog as operators see it', () => {
     expect(catalogInUse(context)).to.deep.equal({ fileName: 'catalog.yaml', readAt: 5, models, text: 'version: 1' });
   });
 
-  it('has no text that is long or may have a secret', async () => {
+  it('leaves out a text that is long or may have a secret', async () => {
     const { context: long } = await open([], 'x'.repeat(300_000));
     expect(catalogInUse(long)).to.include({ textHidden: 'large' }).and.not.have.property('text');
     const { context: secret } = await open([], 'api_key: abcdef123456');
@@ -52,7 +52,7 @@ describe('the catalog as operators see it', () => {
       .with.property('code', 'NOT_FOUND');
   });
 
-  it('shows what a reload would change, and changes it with the reload alone', async () => {
+  it('shows the changes of a reload, and makes them only on reload', async () => {
     const { readings, context } = await open([model('a'), model('b'), model('c')]);
     const after = [model('c'), model('a', { displayName: 'Other' }), model('d')];
     readings.next = { models: after, text: 'version: 1', readAt: 9 };
@@ -74,7 +74,7 @@ describe('the catalog as operators see it', () => {
     });
   });
 
-  it('does not take the order of fields for a change', async () => {
+  it('ignores the order of fields', async () => {
     const { readings, context } = await open([model('a')]);
     const turned = Object.fromEntries(Object.entries(model('a')).toReversed()) as unknown as Model;
     readings.next = { models: [turned], text: '', readAt: 9 };
@@ -83,7 +83,7 @@ describe('the catalog as operators see it', () => {
       .and.deep.include({ changed: [] });
   });
 
-  it('stays with faults', async () => {
+  it('is unchanged by a reload of a file with faults', async () => {
     const { readings, context } = await open([model('a')]);
     const faults = [{ line: 3, message: 'models[0].price is required.' }, { message: 'There is no such file.' }];
     readings.next = faults;
@@ -119,7 +119,7 @@ describe('a text that may have a secret', () => {
   ])
     it(`is not ${text}`, () => expect(mayHaveSecret(text)).to.equal(false));
 
-  it('is no catalog that ships', () => {
+  it('is not a catalog in config/', () => {
     const folder = join(ROOT, 'config/providers');
     const catalogs = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('catalog.yaml'),

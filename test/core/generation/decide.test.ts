@@ -290,7 +290,7 @@ const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
 function expected(status: GenerationStatus, event: GenerationEvent): string {
   if (status === 'queued') return OPEN[event][0];
   if (status === 'running') return OPEN[event][1];
-  // What failed has no outputs.
+  // A failed generation has no outputs.
   if (event === 'thumbnail-made') return status === 'failed' ? '-' : status;
   return AFTER_THE_END.includes(event) ? status : '-';
 }

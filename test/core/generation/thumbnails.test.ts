@@ -17,7 +17,7 @@ import { forAllSync } from '../../harness/for-all.js';
 import { outputs, queued } from './generations.js';
 
 // Goal: a thumbnail goes with its output, whatever happens at the same time; its size is recorded while it is stored, and it is made
-// once, for as long as somebody waits for it.
+// once, as long as a request waits for it.
 // Method: core on memory adapters with previews that decode nothing; a removal of each kind runs before and after each call of
 // the making, and the making is cut at each call; the object store is searched for what is left.
 
@@ -250,7 +250,7 @@ describe('thumbnails of a generation', () => {
     expect(names).to.deep.equal(['generations.read', 'objects.read']);
   });
 
-  it('are made once for requests at the same time, for the last of which it goes on', async () => {
+  it('are made once for concurrent requests, as long as one of them waits', async () => {
     previews.gate = new Gate();
     const context = processWith();
     const calls = [new TestedCall(), new TestedCall(), new TestedCall()];
@@ -264,7 +264,7 @@ describe('thumbnails of a generation', () => {
     expect(previews.made).to.equal(1);
   });
 
-  it('are not made for nobody, and begun again for the next request', async () => {
+  it('are not made after the last request has ended, and are made for the next one', async () => {
     previews.gate = new Gate();
     const context = processWith();
     const call = new TestedCall();
@@ -302,7 +302,7 @@ describe('thumbnails of a generation', () => {
     expect(codes[60]).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('have an address each, except those of videos and of what is gone', () => {
+  it('have an address each, except for videos without a source of frames and for outputs that are gone', () => {
     const context = harness.context;
     const all = thumbnailsOf(context, generation, 'https://example.com/darkroom');
     expect(all.map(({ mediaId }) => mediaId)).to.deep.equal(generation.outputs.map(({ mediaId }) => mediaId));
@@ -321,7 +321,7 @@ describe('thumbnails of a generation', () => {
     expect(thumbnailsOf(context, queued())).to.deep.equal([]);
   });
 
-  it('are as large as their longer side says, and no larger than the output', () => {
+  it('have a longer side as requested, but no longer than that of the output', () => {
     const [output] = outputs(1) as [Generation['outputs'][number]];
     const length = fc.integer({ min: 1, max: 20_000 });
     forAllSync(300, [length, length, fc.constantFrom(...THUMBNAIL_SIDES_PX)], (widthPx, heightPx, sidePx) => {

@@ -60,7 +60,7 @@ describe('a half hour', () => {
     expect(bucketOf(100 * LONGEST_MS)).to.equal(bucketOf(LONGEST_MS));
   });
 
-  it('takes a batch in once', () => {
+  it('adds a batch once', () => {
     const first = withBatch(null, batch(1), always) as HalfHour;
     expect(withBatch(first, batch(1), always)).to.equal(null);
     const both = withBatch(first, batch(2), always) as HalfHour;
@@ -70,7 +70,7 @@ describe('a half hour', () => {
     expect(countIn(withBatch(both, batch(1, { bootId: 'other' }), always)?.acceptMs ?? [])).to.equal(3);
   });
 
-  it('replaces the half hour of eight days before in its slot, and is not replaced by it', () => {
+  it('replaces the half hour of eight days earlier in its slot, and is not replaced by it', () => {
     const later = START + KEPT_HALF_HOURS * HALF_HOUR_MS;
     expect(slotOf(later)).to.equal(slotOf(START));
     const old = withBatch(null, batch(1), always) as HalfHour;

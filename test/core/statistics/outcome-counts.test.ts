@@ -11,13 +11,13 @@ import { SILENT } from '../../fixtures/memory-stores.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { forAll } from '../../harness/for-all.js';
 
-// Goal: what several processes count over one store is counted once each, whatever the store loses or repeats; what a
-// process has not stored is bounded, and lost with it alone.
+// Goal: each outcome of several processes over one store is counted once, whatever the store loses or repeats; counts that a
+// process has not stored are bounded, and only a crash of it loses them.
 // Method: processes that count and store in any order over a store that fails before or after a write, against plain sums.
 
 type Failing = 'no' | 'before' | 'after';
 
-/** A store that fails as told, and lets other processes run between its read and its write. */
+/** A store that fails on request, and lets other processes run between its read and its write. */
 function storeOf(failing: () => Failing): { store: HalfHourStore; records: NamedRecords<HalfHour> } {
   const records = new NamedRecords<HalfHour>(({ slot }) => slot);
   const store: HalfHourStore = {
@@ -66,7 +66,7 @@ const step = fc.oneof(
 );
 
 describe('counts of outcomes', () => {
-  it('add up to what all processes counted, whatever the store loses', async () => {
+  it('are the sums over all processes, whatever the store loses', async () => {
     await forAll(150, [fc.array(step, { maxLength: 60 })], async (steps) => {
       const clock = new ManualClock();
       let failing: Failing = 'no';
@@ -110,7 +110,7 @@ describe('counts of outcomes', () => {
     });
   });
 
-  it('of a process that was killed are those that it had stored', async () => {
+  it('lose only what a killed process had not stored', async () => {
     const clock = new ManualClock();
     const { store } = storeOf(() => 'no');
     const killed = processOver(store, clock, 'killed');
@@ -123,7 +123,7 @@ describe('counts of outcomes', () => {
     expect(countIn(counts?.acceptMs ?? [])).to.equal(2);
   });
 
-  it('are dropped from the oldest half hour on while a store is away for very long', async () => {
+  it('drop the oldest half hours while the store is unavailable for very long', async () => {
     const clock = new ManualClock();
     let failing: Failing = 'before';
     const { store, records } = storeOf(() => failing);

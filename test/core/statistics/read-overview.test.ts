@@ -8,15 +8,15 @@ import { TestedCall } from '../../fixtures/cancellation.js';
 import { imageModel } from '../../fixtures/models.js';
 import { CoreHarness, CoreWorker, untilSettled } from '../../harness/core-harness.js';
 
-// Goal: the overview has what ended in its range, in which half hour, what is open and waits, and accounts that will soon
-// have no credits.
-// Method: generations of several processes over memory stores, with a manual clock; ranges that are wrong.
+// Goal: the overview counts the generations that ended in its range, by half hour, those that are open, and the accounts that
+// will soon have no credits.
+// Method: generations of several processes over memory stores, with a manual clock; invalid ranges.
 
 const DAY_MS = 86_400_000;
 const at = (text: string): number => Date.parse(`2026-11-30T${text}Z`);
 
 describe('the range of an overview', () => {
-  it('is the last 24 hours unless told otherwise, in whole half hours', () => {
+  it('defaults to the last 24 hours, in whole half hours', () => {
     const range = readOverviewRange({}, at('10:12:00'));
     expect(range).to.deep.equal({ from: at('10:30:00') - DAY_MS, to: at('10:30:00') });
     expect(readOverviewRange({ from: at('08:01:00'), to: at('09:00:00') }, at('10:00:00'))).to.deep.equal({
@@ -46,7 +46,7 @@ describe('the overview', () => {
     return readOverview(context, readOverviewRange({}, context.clock.now()));
   };
 
-  it('has nothing of a service that has done nothing', async () => {
+  it('counts zero for a service without generations', async () => {
     const harness = await CoreHarness.open();
     const { total, halfHours, queue, longestWaiting, nearZero } = await overviewOf(harness);
     expect(halfHours).to.have.length(48);
@@ -61,7 +61,7 @@ describe('the overview', () => {
     expect([queue, longestWaiting, nearZero]).to.deep.equal([[], [], { accounts: [], isComplete: true }]);
   });
 
-  it('has each generation once, in the half hour in which it ended', async () => {
+  it('counts each generation once, in the half hour in which it ended', async () => {
     const harness = await CoreHarness.open();
     const cancelled = await harness.create();
     await harness.cancel(cancelled.generationId);
@@ -83,7 +83,7 @@ describe('the overview', () => {
     ]);
   });
 
-  it('has the code of each failure', async () => {
+  it('counts failures by code', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ queueTimeoutMs: 1_000 })] });
     const left = await harness.create();
     await harness.clock.advance(2_000);
@@ -96,7 +96,7 @@ describe('the overview', () => {
     expect(total).to.deep.include({ succeeded: 0, failed: 1, failures: [[code, 1]] });
   });
 
-  it('has what is open, and what has waited longest', async () => {
+  it('counts open generations, and lists those that have waited longest', async () => {
     const harness = await CoreHarness.open({ models: [imageModel(), imageModel({ modelKey: 'other' })] });
     const first = await harness.create();
     await harness.clock.advance(5_000);
@@ -117,7 +117,7 @@ describe('the overview', () => {
     });
   });
 
-  it('does not end the search for these accounts with the call that began it', async () => {
+  it('continues the search for accounts near zero after the call that started it has ended', async () => {
     const harness = await CoreHarness.open();
     const { accounts } = harness.ports;
     const list: AccountStore['list'] = async (page, call) => {
@@ -134,7 +134,7 @@ describe('the overview', () => {
     expect(second.nearZero).to.deep.equal({ accounts: [], isComplete: true });
   });
 
-  it('has the accounts with less than they were charged in a week, the one that lasts shortest first', async () => {
+  it('lists accounts with less than a week of credits, the shortest first', async () => {
     const harness = await CoreHarness.open({ credits: 1_000 });
     await CoreWorker.start(harness);
     const use = async (credits: number, generations: number): Promise<string> => {

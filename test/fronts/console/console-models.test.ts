@@ -32,7 +32,7 @@ describe('models of the account page', () => {
       context.outcomeCounts.settled(aGeneration(made, { ...shared, modelKey: 'picture' }));
     await context.generations.insert(aGeneration(21, { ...shared, accountId, modelKey: 'picture' }));
     await context.generations.insert(aGeneration(22, { ...shared, accountId, modelKey: 'picture', status: 'failed' }));
-    // Of another account.
+    // This one belongs to another account.
     await context.generations.insert(aGeneration(23, { ...shared, modelKey: 'picture-held' }));
     const { data } = await (await clientOf(service, service.person)).get('/models');
     const [picture, held] = data['models'] as Record<string, unknown>[];

@@ -99,7 +99,7 @@ describe('the generations of an account on its page', () => {
       });
     }
 
-    it('an App of another account, an unknown one and a text that is none, alike', async () => {
+    it('an App of another account, an unknown one and a text that is not an id, with the same error', async () => {
       const other = await stranger(service);
       const foreign = await createApp(service.harness.context, { accountId: other.accountId, name: 'hers' });
       for (const id of [foreign.appId, UNKNOWN, 'studio'])
@@ -286,7 +286,7 @@ describe('the generations of an account on its page', () => {
       ]);
     });
 
-    it('are not found alike if they are unknown, of another account, or have no id', async () => {
+    it('return the same error if the id is unknown, of another account, or malformed', async () => {
       const other = await stranger(service);
       const foreign = await createApp(service.harness.context, { accountId: other.accountId, name: 'hers' });
       await insert(10, { accountId: other.accountId, appId: foreign.appId });
@@ -308,14 +308,14 @@ describe('the generations of an account on its page', () => {
     });
   });
 
-  describe('are searched', () => {
+  describe('search', () => {
     const withPrompts = async (): Promise<void> => {
       await insert(10, { prompt: 'a red fox at dawn', status: 'succeeded' });
       await insert(11, { prompt: 'A FOX, blue', status: 'failed', clientTraceId: 'order-7' });
       await insert(12, { prompt: '黒い猫', modelKey: 'other' });
     };
 
-    it('by words, beginnings of words and characters, together with filters', async () => {
+    it('finds them by words, prefixes and characters, together with filters', async () => {
       await withPrompts();
       const cases: readonly (readonly [query: string, found: readonly number[]])[] = [
         ['q=fox', [11, 10]],
@@ -331,7 +331,7 @@ describe('the generations of an account on its page', () => {
       expect(await allOf('q=fox&limit=1')).to.deep.equal([idAt(11), idAt(10)]);
     });
 
-    it('by id, the beginning of an id, and trace id', async () => {
+    it('finds them by id, the beginning of an id, and trace id', async () => {
       await withPrompts();
       expect(await idsOf(`?q=${idAt(11)}`)).to.deep.equal([idAt(11)]);
       expect(await idsOf(`?q=${idAt(11).slice(0, 20)}`)).to.deep.equal([12, 11, 10].map((n) => idAt(n)));
@@ -339,7 +339,7 @@ describe('the generations of an account on its page', () => {
       expect(await idsOf('?q=order-7&status=succeeded')).to.deep.equal([]);
     });
 
-    it('never in another account, nor one that was deleted', async () => {
+    it('finds neither those of another account nor deleted ones', async () => {
       await withPrompts();
       const eve = await clientOf(service, await stranger(service));
       for (const q of ['fox', idAt(11), idAt(11).slice(0, 20), 'order-7'])
@@ -348,7 +348,7 @@ describe('the generations of an account on its page', () => {
       expect(await idsOf('?q=fox')).to.deep.equal([idAt(11), idAt(10)]);
     });
 
-    it('by id and trace id alone where requests are not shown', async () => {
+    it('finds them only by id and trace id while requests are hidden', async () => {
       await service.close();
       await open(false);
       await withPrompts();
@@ -363,7 +363,7 @@ describe('the generations of an account on its page', () => {
     });
   });
 
-  it('keep their requests to themselves where the operator has disabled that', async () => {
+  it('do not show their requests if the operator has disabled that', async () => {
     await service.close();
     await open(false);
     const { generationId, prompt } = await insert(10);

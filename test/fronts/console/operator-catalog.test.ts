@@ -64,7 +64,7 @@ describe("the catalog in the operator's area", () => {
     expect(text).to.not.include('0123456789');
   });
 
-  it('shows what a reload would change, and then reloads', async () => {
+  it('shows the changes of a reload, and then reloads', async () => {
     const client = await harness.signedIn();
     next = { models: MODELS.slice(1), text: 'version: 1', readAt: used.readAt + 1 };
     const changes = { added: ['picture-refused', 'clip'], removed: ['picture'], changed: [], is_reordered: false };
@@ -78,7 +78,7 @@ describe("the catalog in the operator's area", () => {
     expect(harness.told.at(-1)).to.include({ act: 'reload the catalog', outcome: 'done', isReloaded: true, faults: 0 });
   });
 
-  it('shows the faults of the file with their lines, and keeps what it has', async () => {
+  it('shows the faults of the file with their lines, and keeps the catalog', async () => {
     const client = await harness.signedIn();
     next = [{ line: 3, message: 'models[0].price is required.' }];
     for (const path of ['check', 'reload']) {

@@ -26,7 +26,7 @@ describe("the overview of the operator's area", () => {
 
   afterEach(() => harness.close());
 
-  it('has the counts of each half hour, the queue, and what waits longest', async () => {
+  it('has the counts of each half hour, the queue, and the generations that have waited longest', async () => {
     const { service } = harness;
     const { context } = service.harness;
     const { appId } = await createApp(context, { accountId: service.person.accountId, name: 'shop' });
@@ -62,7 +62,7 @@ describe("the overview of the operator's area", () => {
     expect(harness.told, 'reading is not an act').to.deep.equal([]);
   });
 
-  it('refuses times that are none, and ranges that are empty or too long', async () => {
+  it('refuses malformed times, and ranges that are empty or too long', async () => {
     const client = await harness.signedIn();
     for (const query of [
       'from=yesterday',

@@ -9,7 +9,7 @@ import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
 import { clientOf, type ConsoleAnswer, type ConsoleClient, stranger } from './console-harness.js';
 
-// Goal: the people of an account see the webhooks of all its Apps and what they were told, and nobody else does.
+// Goal: only the people of an account see the webhooks of its Apps and the messages that were sent to them.
 // Method: a whole service over HTTP in this process, with deliveries that are inserted into its store.
 
 const UNKNOWN = uuidAt(999_999);
@@ -152,7 +152,7 @@ describe('the webhooks of an account on its page', () => {
       expect(await ada.get(`/deliveries?app_id=${appId}`), appId).to.include({ status: 404, code: 'NOT_FOUND' });
   });
 
-  it('show another account nothing, nor that there is something', async () => {
+  it('do not reveal to another account that they exist', async () => {
     for (let n = 1; n <= 120; n += 1) await insert(n);
     for (const query of ['', `?webhook_id=${hook.endpointId}`, `?generation_id=${uuidAt(5_001)}`])
       expect(dataOf(await eve.get(`/deliveries${query === '' ? '?' : `${query}&`}limit=1`)), query).to.deep.equal({
@@ -229,7 +229,7 @@ describe('the health of a webhook', () => {
     fault: 'timeout',
   } as const;
 
-  it('follows from what was sent last', () => {
+  it('follows from the last deliveries', () => {
     expect(healthOf(endpoint, [])).to.include({ state: 'unused', waiting: 0 });
     expect(healthOf(endpoint, [tried(ok)])).to.deep.include({ state: 'healthy', lastSuccessAt: 12 });
     expect(healthOf(endpoint, [tried(bad)])).to.include({
