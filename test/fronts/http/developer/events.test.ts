@@ -9,20 +9,13 @@ import { cancelGeneration } from '../../../../core/generation/end-generation.js'
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { until } from '../../../fixtures/clocks.js';
-import { readPage } from '../../../docs/pages.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { BASE, RestHarness } from '../host/rest-client.js';
 
 // Goal: a client follows a generation by server-sent events, with any client of the standard, through interruptions, and
 // nothing of the stream stays behind, however it ends.
 // Method: the REST front on memory adapters; undici's EventSource, which reconnects as browsers do; connections are cut,
-// credentials revoked, the process stopped. The code for browsers in docs/api/events.md reads a stream.
-
-async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
+// credentials revoked, the process stopped.
 
 const TYPES = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
 
@@ -57,29 +50,6 @@ describe('the events of a generation over REST', () => {
       before.version,
     );
   }
-
-  it('are read in a browser by the code of docs/api/events.md', async () => {
-    const [example] = readPage('docs/api/events.md').blocks.filter(({ info }) => info === 'js');
-    type Read = (id: string, credential: string, last?: string) => AsyncGenerator<JsonObject>;
-    const inPage = (path: string, init: RequestInit) => fetch(rest.origin + path, init);
-    // The text of the page, which is under our control.
-    // oxlint-disable-next-line typescript/no-implied-eval
-    const eventsOf = new Function('fetch', `${example?.text ?? ''}\nreturn eventsOf;`)(inPage) as Read;
-    const secret = rest.fixture.secrets.get('owner') ?? '';
-    const seen: JsonObject[] = [];
-    const reading = (async () => {
-      for await (const event of eventsOf(generationId(), secret)) seen.push(event);
-    })();
-    await until(() => seen.length > 0);
-    await cancelGeneration(rest.harness.context, caller, generationId());
-    await reading;
-    expect(seen.map(({ type }) => type)).to.deep.equal(['queued', 'cancel_requested', 'ended']);
-    const later = await collected(eventsOf(generationId(), secret, seen[0]?.['id'] as string));
-    expect(later.map(({ id, type }) => [id, type])).to.deep.equal(seen.slice(1).map(({ id, type }) => [id, type]));
-    expect(await collected(eventsOf(generationId(), secret, seen[2]?.['id'] as string))).to.deep.equal([]);
-    const refused = await collected(eventsOf(generationId(), 'none')).catch((error: Error) => error.message);
-    expect(refused).to.equal('The credential is not valid.');
-  });
 
   interface ReceivedEvents {
     readonly type: string;
