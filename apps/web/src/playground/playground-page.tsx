@@ -6,12 +6,12 @@ import { Button, Copyable, useCopy } from '../parts/buttons.js';
 import { Empty, Fault, Loaded, type PageProps, Page } from '../parts/parts.js';
 import { changeQuery, hrefOf, place } from '../places.js';
 import { useLatest } from '../use-data.js';
-import { CodeView } from './code/code-view.js';
+import { RequestCode } from './code/request-code.js';
 import { ActBar } from './form/act-bar.js';
 import { RequestForm } from './form/request-form.js';
 import { HistoryStrip } from './result/history-strip.js';
 import { ResultPane } from './result/result-pane.js';
-import { faultsOf, isShownAtField, outputsText, shownRequest, usePlayground } from './use-playground.js';
+import { codeRequest, faultsOf, isShownAtField, outputsText, usePlayground } from './use-playground.js';
 
 /** Creates images and videos in the App of this page. */
 export function PlaygroundPage({ overview }: PageProps) {
@@ -71,7 +71,6 @@ function Playground({ overview, models, first }: PlaygroundProps) {
   const root = useRef<HTMLDivElement>(null);
   const playground = usePlayground({ overview, models, first, root });
   const { from, form, references, fileFault, request, estimated, fault, creating, take, submit, varySeed } = playground;
-  const shown = shownRequest(form, references, overview.base_url);
   const press = useLatest(() => submit());
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
@@ -128,7 +127,7 @@ function Playground({ overview, models, first }: PlaygroundProps) {
           acts={playground.acts}
           view={playground.view}
           select={playground.setView}
-          code={<CodeView shown={shown} hasOpenAi={overview.has_openai} />}
+          code={<RequestCode request={codeRequest(form, references)} />}
           json={(task) => JsonView({ request, task })}
         />
         <HistoryStrip generations={playground.history} currentId={from} />

@@ -9,7 +9,7 @@ import type { AccountGeneration, GenerationDetail, GenerationInput, Overview } f
 import { codeOf, pointerOf, read, sentenceOf } from '../server.js';
 import { reloadOverview } from '../session.js';
 import { useAction, useData } from '../use-data.js';
-import { plainName, type ShownRequest } from './code/code-view.js';
+import type { CodeRequest } from './code/request-code.js';
 import { Creates, isUnknown } from './creates.js';
 import { keepDraft, readDraft, type Setup } from './draft.js';
 import { type Estimated, useEstimate } from './form/act-bar.js';
@@ -389,20 +389,15 @@ export function outputsText({ model, fields, request }: Form): string {
   return count === 1 ? model.modality : `${count} ${model.modality}s`;
 }
 
-export function shownRequest(form: Form, { all }: References, baseUrl: string): ShownRequest {
-  const { limits, modality } = form.model;
-  const files = limits.max_reference_uploads === 0 ? [] : all;
-  return {
-    baseUrl,
-    request: form.request,
-    references: files.map(({ name, file, role }, index) => ({
-      filename: file === undefined ? `reference-${index + 1}.png` : plainName(name, index),
-      mediaType: file?.type ?? 'image/png',
-      role,
-    })),
-    isVideo: modality === 'video',
-    roles: limits.reference_roles,
-  };
+/** The request of the form with its files, as programs have them. */
+export function codeRequest(form: Form, { all }: References): CodeRequest {
+  const files = form.model.limits.max_reference_uploads === 0 ? [] : all;
+  const references = files.map(({ name, file, role }) => ({
+    role,
+    filename: file === undefined ? undefined : name,
+    media_type: file?.type,
+  }));
+  return { ...form.request, references };
 }
 
 /** What stands in the way of a create, before the server is asked. */

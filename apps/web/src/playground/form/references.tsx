@@ -6,6 +6,7 @@ import { Button } from '../../parts/buttons.js';
 import { FieldError } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { uploadReference } from '../../../../../clients/typescript/src/upload.js';
+import { ROLE_TEXTS } from '../code/request-code.js';
 import { change, Explained, inApp, randomKey, readable, sentenceOf, transportOf } from '../../server.js';
 
 /** A reference file: being uploaded, or on the server. */
@@ -132,13 +133,6 @@ export async function fileOf({ url, media_id: id }: Pick<Output, 'url' | 'media_
     throw new Explained('The image can’t be read from where files are stored. Download it and add it as a file.');
   }
 }
-
-/** The names of the roles on this page. */
-export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
-  reference_image: 'Reference image',
-  start_frame: 'Start frame',
-  end_frame: 'End frame',
-};
 
 /** Adds files to the references of a model: those that it takes. Returns why it does not take the others. */
 export function addFiles(model: Model, references: References, files: readonly File[]): string | undefined {
