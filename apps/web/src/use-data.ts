@@ -67,13 +67,7 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
     return () => leaving.abort();
   }, [reload]);
   const delayMs = isLost ? RETRY_MS : everyMs;
-  useEffect(() => {
-    if (delayMs === undefined) return;
-    const timer = setInterval(() => {
-      if (!document.hidden) void reload();
-    }, delayMs);
-    return () => clearInterval(timer);
-  }, [delayMs, reload]);
+  useEvery(delayMs, reload);
   return {
     value: known.value ?? (CACHE.get(path) as T | undefined),
     fault: known.fault,
@@ -118,6 +112,25 @@ export function useLatest<A extends unknown[]>(work: (...given: A) => void): (..
     Object.assign(latest, { call: work });
   });
   return useCallback((...given: A) => latest.call(...given), [latest]);
+}
+
+/** Runs the work after each delay, in milliseconds, while the page is visible; never without a delay. */
+export function useEvery(delayMs: number | undefined, work: () => unknown): void {
+  const latest = useLatest(work);
+  useEffect(() => {
+    if (delayMs === undefined) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) latest();
+    }, delayMs);
+    return () => clearInterval(timer);
+  }, [delayMs, latest]);
+}
+
+/** The present time, which is read again after each delay, in milliseconds; never without a delay. */
+export function useNow(delayMs: number | undefined): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEvery(delayMs, () => setNow(Date.now()));
+  return now;
 }
 
 /** Moves the focus to a heading, once the page is drawn. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { ChevronRight, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-preact';
 import { preciseTimeText, sinceText } from '../format.js';
 import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
@@ -7,7 +7,7 @@ import { currency, overview, reloadOverview } from '../session.js';
 import { numberText } from '../format.js';
 import type { Overview } from '../server-types.js';
 import { needsSignIn } from '../server.js';
-import type { Action, Data } from '../use-data.js';
+import { type Action, type Data, useNow } from '../use-data.js';
 import { Icon } from './icon.js';
 
 /** What every page is given. */
@@ -278,11 +278,7 @@ const MINUTE_MS = 60_000;
 
 /** A time as its distance from now; the exact one is its title. */
 export function Time({ at }: { readonly at: string }) {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), MINUTE_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow(MINUTE_MS);
   return (
     <time dateTime={at} title={preciseTimeText(at)}>
       {sinceText(at, now)}
