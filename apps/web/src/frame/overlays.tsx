@@ -12,7 +12,7 @@ export function Overlays() {
   useEffect(followShortcuts, []);
   useEffect(() => {
     if (!isWanted || Loaded !== undefined) return;
-    import('./palette.js').then(
+    import('../later-pages.js').then(
       ({ Opened }) => setLoaded(() => Opened),
       () => {
         isPaletteOpen.value = false;

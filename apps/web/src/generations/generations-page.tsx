@@ -21,8 +21,8 @@ import { type GenerationFilter, type GenerationsList, useGenerationList } from '
 import { creatorText, isOpen, promptOf, STATUS_LOOKS, STATUS_TEXTS, statusOf } from './generation-texts.js';
 
 /** Loaded with the first generation that is opened. */
-const GenerationView = lazy(async () => (await import('./generation-view.js')).GenerationView);
-const GenerationPage = lazy(async () => (await import('./generation-view.js')).GenerationPage, 'Generation');
+const GenerationView = lazy(async () => (await import('../later-pages.js')).GenerationView);
+const GenerationPage = lazy(async () => (await import('../later-pages.js')).GenerationPage, 'Generation');
 
 const FILTERS = ['app', 'status', 'model', 'key', 'kind', 'q', 'from', 'to'] as const;
 

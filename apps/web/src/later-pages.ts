@@ -1,0 +1,12 @@
+/**
+ * What is loaded after the first page: one file of scripts compresses to less than many, and is then in the browser's cache for all
+ * pages of a developer.
+ */
+export { AccountPage } from './account/account-page.js';
+export { ConnectionsPage } from './connections/connections-page.js';
+export { Opened } from './frame/palette.js';
+export { GenerationPage, GenerationView } from './generations/generation-view.js';
+export { KeysPage } from './keys/keys-page.js';
+export { PlaygroundPage } from './playground/playground-page.js';
+export { UsagePage } from './usage/usage-page.js';
+export { WebhooksPage } from './webhooks/webhooks-page.js';
