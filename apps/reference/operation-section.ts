@@ -135,7 +135,7 @@ function errorTable(errors: readonly RefusedWith[], errorLink: SectionParts['err
 function samplesBlock(operation: Operation): Html {
   const { operationId } = operation;
   return html`<fieldset class="sample">
-    <legend class="hidden">Sample in</legend>
+    <legend class="visually-hidden">Sample in</legend>
     <div class="languages">
       ${samplesOf(operation).map(
         ({ language, label }, index) =>

@@ -124,7 +124,7 @@ function compact(text: string): string {
 /** Shown by the script, which does the finding. */
 function finder(name: string): Html {
   return html`<div class="finder" hidden>
-    <label class="hidden" for="find-${name}">Find a request</label>
+    <label class="visually-hidden" for="find-${name}">Find a request</label>
     <input
       class="find"
       id="find-${name}"
@@ -133,7 +133,7 @@ function finder(name: string): Html {
       autocomplete="off"
       spellcheck="false"
     />
-    <p class="hidden" role="status"></p>
+    <p class="visually-hidden" role="status"></p>
   </div>`;
 }
 

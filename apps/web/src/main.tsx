@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import './styles/tokens.css';
 import './styles/base.css';
+import './styles/shell.css';
 import './styles/parts.css';
 import './styles/frame.css';
 import './styles/pages.css';
