@@ -1,36 +1,48 @@
-import { useState } from 'preact/hooks';
 import { Plus, SearchX, UsersRound } from 'lucide-preact';
 import { dateText, numberText, textOf } from '../format.js';
-import { Button, MoreButton } from '../parts/buttons.js';
+import { ask } from '../parts/ask.js';
+import { Button } from '../parts/buttons.js';
 import { SearchField } from '../parts/fields.js';
-import { Field } from '../parts/form.js';
-import { Badge, Card, Empty, Loaded } from '../parts/parts.js';
+import { TextField } from '../parts/form.js';
+import { Badge, Empty } from '../parts/parts.js';
+import { type Column, Named, TableCard } from '../parts/table.js';
 import { announce } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import { change } from '../server.js';
 import { usePages } from '../use-data.js';
-import { type Act, ActDialog } from './acts.js';
-import { AreaPage, linkTo } from './places.js';
-import type { Account } from './server-types.js';
-import { Table } from '../parts/old-table.js';
+import { AreaPage, linkTo } from './area-page.js';
+
+export interface Account {
+  readonly account_id: string;
+  readonly name: string;
+  readonly currency: string;
+  readonly created_at: string;
+  readonly suspended_at?: string;
+  readonly erased_at?: string;
+  readonly issued_credits: number;
+  readonly available_credits: number;
+  readonly reserved_credits: number;
+  readonly spent_credits: number;
+  readonly open_holds: number;
+}
 
 /** All accounts, or those that are looked for, with their balances. */
 export function AccountList() {
   const { q = '' } = place.value.query;
   const path = q === '' ? '/operator/accounts' : `/operator/accounts?search=${encodeURIComponent(q)}`;
   const accounts = usePages<'accounts', Account>(path, 'accounts');
-  const [isCreating, setCreating] = useState(false);
-  const create = (
-    <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>
-      Create account…
-    </Button>
-  );
   return (
-    <AreaPage title="Accounts" actions={create}>
-      <Card
+    <AreaPage
+      title="Accounts"
+      actions={
+        <Button kind="primary" icon={Plus} onClick={create}>
+          Create account…
+        </Button>
+      }
+    >
+      <TableCard
         id="accounts"
         title={q === '' ? 'All accounts' : `Accounts with “${q}”`}
-        isFlush
         actions={
           <SearchField
             label="Find an account"
@@ -40,33 +52,18 @@ export function AccountList() {
             changed={(text) => changeQuery({ q: text })}
           />
         }
-      >
-        <Loaded data={accounts} what="accounts">
-          {() => (
-            <>
-              {accounts.items.length === 0 ? (
-                <NoAccounts search={q} hasMore={accounts.more !== undefined} />
-              ) : (
-                <Table
-                  labelledBy="accounts"
-                  columns={['Account', 'State']}
-                  numbers={['Available', 'Reserved', 'Charged']}
-                  items={accounts.items}
-                >
-                  {(account) => <AccountRow key={account.account_id} account={account} />}
-                </Table>
-              )}
-              <MoreButton pages={accounts} what="accounts" />
-            </>
-          )}
-        </Loaded>
-      </Card>
-      <ActDialog act={isCreating ? CREATE : undefined} close={() => setCreating(false)} done={() => undefined} />
+        pages={accounts}
+        what="accounts"
+        idOf={(account) => account.account_id}
+        isOver={(account) => account.suspended_at !== undefined}
+        columns={COLUMNS}
+        empty={noAccounts(q, accounts.more !== undefined)}
+      />
     </AreaPage>
   );
 }
 
-function NoAccounts({ search, hasMore }: { readonly search: string; readonly hasMore: boolean }) {
+function noAccounts(search: string, hasMore: boolean) {
   if (hasMore)
     return <Empty icon={SearchX} title="None of the first accounts matches" text="Load more to search on." />;
   if (search === '')
@@ -82,59 +79,54 @@ function NoAccounts({ search, hasMore }: { readonly search: string; readonly has
   );
 }
 
-function AccountRow({ account }: { readonly account: Account }) {
-  return (
-    <tr class={account.suspended_at === undefined ? undefined : 'over'}>
-      <th scope="row">
-        <span class="named">{linkTo('operator-accounts', account.name, account.account_id)}</span>
-        <small>{`Created ${dateText(account.created_at)}`}</small>
-      </th>
-      <td data-name="State">
-        <AccountState account={account} />
-      </td>
-      <td data-name="Available" class="number">
-        <div>
-          {numberText(account.available_credits)} <span class="faint">{account.currency}</span>
-        </div>
-      </td>
-      <td data-name="Reserved" class="number">
-        {numberText(account.reserved_credits)}
-      </td>
-      <td data-name="Charged" class="number">
-        {numberText(account.spent_credits)}
-      </td>
-    </tr>
-  );
-}
+const COLUMNS: readonly Column<Account>[] = [
+  [
+    'Account',
+    (account) => (
+      <Named note={`Created ${dateText(account.created_at)}`}>
+        {linkTo('operator-accounts', account.name, account.account_id)}
+      </Named>
+    ),
+  ],
+  ['State', accountState],
+  [
+    'Available',
+    (account) => (
+      <div>
+        {numberText(account.available_credits)} <span class="faint">{account.currency}</span>
+      </div>
+    ),
+    'number',
+  ],
+  ['Reserved', (account) => numberText(account.reserved_credits), 'number'],
+  ['Charged', (account) => numberText(account.spent_credits), 'number'],
+];
 
-export function AccountState({ account }: { readonly account: Account }) {
+export function accountState(account: Account) {
   if (account.erased_at !== undefined) return <Badge look="plain">Erased</Badge>;
   return account.suspended_at === undefined ? <Badge look="ok">Active</Badge> : <Badge look="fail">Suspended</Badge>;
 }
 
-const CREATE: Act = {
-  question: 'Create account',
-  consequence: 'It begins without credits, people and keys.',
-  isHarmless: true,
-  doIt: 'Create account',
-  busyText: 'Creating…',
-  children: (
-    <>
-      <Field label="Name">
-        {(control) => <input {...control} class="input" name="name" required maxLength={100} />}
-      </Field>
-      <Field label="Name of its credits" note="optional">
-        {(control) => <input {...control} class="input" name="currency" maxLength={100} placeholder="credits" />}
-      </Field>
-    </>
-  ),
-  action: async (form) => {
-    const { account } = await change<{ readonly account: Account }>('/operator/accounts', {
-      name: textOf(form, 'name'),
-      currency: textOf(form, 'currency').trim(),
-    });
-    announce(`The account ${account.name} is created.`);
-    goTo(hrefOf('operator-accounts', { id: account.account_id }));
-    return '';
-  },
-};
+function create(): void {
+  ask({
+    title: 'Create account',
+    text: 'It begins without credits, people and keys.',
+    isHarmless: true,
+    doIt: 'Create account',
+    fields: (
+      <>
+        <TextField label="Name" name="name" required maxLength={100} />
+        <TextField label="Name of its credits" note="optional" name="currency" maxLength={100} placeholder="credits" />
+      </>
+    ),
+    act: (form) =>
+      change<{ readonly account: Account }>('/operator/accounts', {
+        name: textOf(form, 'name'),
+        currency: textOf(form, 'currency').trim(),
+      }),
+    done: ({ account }) => {
+      announce(`The account ${account.name} is created.`);
+      goTo(hrefOf('operator-accounts', { id: account.account_id }));
+    },
+  });
+}

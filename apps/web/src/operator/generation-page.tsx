@@ -1,15 +1,12 @@
 import { useState } from 'preact/hooks';
-import { CircleAlert } from 'lucide-preact';
-import { STATUS_TEXTS, TIMELINE_TEXTS } from '../generations/generation-texts.js';
-import { numberText, preciseTimeText, spanText } from '../format.js';
+import type { Json } from '../api-types.js';
+import { numberText, preciseTimeText } from '../format.js';
+import { isOpen, STATUS_TEXTS, TIMELINE_TEXTS } from '../generations/generation-texts.js';
 import { Button, Copyable, CopyableId } from '../parts/buttons.js';
-import { Icon } from '../parts/icon.js';
-import { Card, Facts, Loaded } from '../parts/parts.js';
+import { Card, Facts, Fault, Loaded } from '../parts/parts.js';
 import { afterChange, useData } from '../use-data.js';
-import { ActDialog } from './acts.js';
-import { AreaPage, linkTo } from './places.js';
-import { cancelAct, isOpen, POLL_MS, StatusBadge } from './queue.js';
-import { ageText, type Content, type Generation } from './server-types.js';
+import { AreaPage, linkTo } from './area-page.js';
+import { ageText, cancel, type Generation, POLL_MS, statusBadge } from './queue.js';
 
 interface Answer {
   readonly now: string;
@@ -17,72 +14,70 @@ interface Answer {
 }
 
 /** One generation of any account; its request only when the operator asks for it. */
-export function GenerationPage({ id }: { readonly id: string }) {
+export function GenerationPage({ id }: { id: string }) {
   const path = `/operator/generations/${encodeURIComponent(id)}`;
   const data = useData<Answer>(path, { everyMs: POLL_MS });
-  const [isCancelling, setCancelling] = useState(false);
+  const [isWanted, setWanted] = useState(false);
   const shown = data.value?.generation;
-  const cancel =
-    shown !== undefined && isOpen(shown) ? (
-      <Button kind="danger" onClick={() => setCancelling(true)}>
-        Cancel…
-      </Button>
-    ) : undefined;
   return (
-    <AreaPage title="Generation" above={{ page: 'operator-queue', text: 'Queue' }} actions={cancel}>
+    <AreaPage
+      title="Generation"
+      above={{ page: 'operator-queue', text: 'Queue' }}
+      actions={
+        shown !== undefined && isOpen(shown) ? (
+          <Button kind="danger" onClick={() => cancel(shown, afterChange(data.reload, 'page-title'))}>
+            Cancel…
+          </Button>
+        ) : undefined
+      }
+    >
       <Loaded data={data} what="the generation">
         {({ generation, now }) => (
           <>
-            {generation.error === undefined ? null : (
-              <p class="attention bad">
-                <Icon of={CircleAlert} />
-                <span>
-                  {generation.error.message} <code>{generation.error.code}</code>
-                </span>
-              </p>
-            )}
+            <Fault text={generation.error?.message}>
+              <code>{generation.error?.code}</code>
+            </Fault>
             <div class="columns wide-first">
-              <FactsCard generation={generation} now={now} />
-              <TimelineCard generation={generation} />
+              <Card id="generation" title={generation.model_key} actions={statusBadge(generation)}>
+                <Facts facts={factsOf(generation, now)} />
+              </Card>
+              <Timeline generation={generation} />
             </div>
-            <RequestCard path={`${path}/content`} />
+            <Card id="request" title="Request" note="It belongs to the client. Reading it is recorded in the log.">
+              {isWanted ? (
+                <Request path={`${path}/content`} />
+              ) : (
+                <Button isSmall onClick={() => setWanted(true)}>
+                  Show request
+                </Button>
+              )}
+            </Card>
           </>
         )}
       </Loaded>
-      <ActDialog
-        act={isCancelling && shown !== undefined ? cancelAct(shown) : undefined}
-        close={() => setCancelling(false)}
-        done={afterChange(data.reload, 'page-title')}
-      />
     </AreaPage>
   );
 }
 
-function FactsCard({ generation: g, now }: Answer) {
-  const open = isOpen(g);
-  return (
-    <Card id="generation" title={g.model_key} actions={<StatusBadge generation={g} />}>
-      <Facts
-        facts={[
-          ['Account', linkTo('operator-accounts', g.account_id, g.account_id)],
-          ['Reserved', numberText(g.reserved_credits)],
-          ['Charged', open ? undefined : numberText(g.charged_credits)],
-          ['Age', open ? ageText(g.created_at, now) : undefined],
-          ['Attempts', numberText(g.attempts)],
-          ['Provider', g.provider],
-          ['Worker', g.worker],
-          ['Outputs', numberText(g.output_count)],
-          ['Generation id', <CopyableId key="id" id={g.generation_id} />],
-          ['App id', <CopyableId key="app" id={g.app_id} />],
-          ['Trace id', g.client_trace_id],
-        ]}
-      />
-    </Card>
-  );
+function factsOf(g: Generation, now: string) {
+  const hasEnded = !isOpen(g);
+  return [
+    ['Account', linkTo('operator-accounts', g.account_id, g.account_id)],
+    ['Reserved', numberText(g.reserved_credits)],
+    ['Charged', hasEnded ? numberText(g.charged_credits) : undefined],
+    ['Age', hasEnded ? undefined : ageText(g.created_at, now)],
+    ['Attempts', numberText(g.attempts)],
+    ['Provider', g.provider],
+    ['Worker', g.worker],
+    ['Outputs', numberText(g.output_count)],
+    ['Generation id', <CopyableId key="id" id={g.generation_id} />],
+    ['App id', <CopyableId key="app" id={g.app_id} />],
+    ['Trace id', g.client_trace_id],
+  ] as const;
 }
 
 /** What an operator sees of the times of a generation. */
-function TimelineCard({ generation: g }: Pick<Answer, 'generation'>) {
+function Timeline({ generation: g }: { generation: Generation }) {
   const times = [
     { text: TIMELINE_TEXTS.created, at: g.created_at },
     { text: TIMELINE_TEXTS.cancel_requested, at: g.cancel_requested_at },
@@ -97,7 +92,7 @@ function TimelineCard({ generation: g }: Pick<Answer, 'generation'>) {
             <li key={text} class={look}>
               <span>{text}</span>
               <time dateTime={at} title={preciseTimeText(at)}>
-                {before === undefined ? preciseTimeText(at) : `+ ${spanText(Date.parse(at) - Date.parse(before))}`}
+                {before === undefined ? preciseTimeText(at) : `+ ${ageText(before, at)}`}
               </time>
             </li>
           );
@@ -107,32 +102,23 @@ function TimelineCard({ generation: g }: Pick<Answer, 'generation'>) {
   );
 }
 
-function RequestCard({ path }: { readonly path: string }) {
-  const [isWanted, setWanted] = useState(false);
-  return (
-    <Card id="request" title="Request" note="It belongs to the client. Reading it is recorded in the log.">
-      {isWanted ? (
-        <Request path={path} />
-      ) : (
-        <Button isSmall onClick={() => setWanted(true)}>
-          Show request
-        </Button>
-      )}
-    </Card>
-  );
+interface Content {
+  readonly prompt: string;
+  readonly negative_prompt?: string;
+  readonly parameters: Json;
+  readonly reference_upload_ids: readonly string[];
 }
 
-function Request({ path }: { readonly path: string }) {
-  const content = useData<Content>(path);
+function Request({ path }: { path: string }) {
   return (
-    <Loaded data={content} what="the request">
+    <Loaded data={useData<Content>(path)} what="the request">
       {({ prompt, negative_prompt: negative, parameters, reference_upload_ids: references }) => (
         <>
           <Facts
             facts={[
               ['Prompt', prompt === '' ? 'None, or the request is no longer stored.' : prompt],
               ['Negative prompt', negative],
-              ['References', references.length === 0 ? undefined : references.join(', ')],
+              ['References', references.join(', ') || undefined],
             ]}
           />
           <Copyable text={JSON.stringify(parameters, null, 2)} what="the parameters" />

@@ -1,34 +1,41 @@
 import { useEffect, useState } from 'preact/hooks';
-import { CircleAlert, CircleCheck } from 'lucide-preact';
+import { CircleCheck } from 'lucide-preact';
 import { numberText } from '../format.js';
 import { Button } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
-import { Card, Figures } from '../parts/parts.js';
+import { ActionFault, Card, Fault, Figures } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
-import { focusOn } from '../use-data.js';
-import { FailureNote, useAct } from './acts.js';
-import { AreaPage, linesOf } from './places.js';
-import { type CheckLine, counted } from './server-types.js';
+import { API, codeOf, Explained, refusalOf } from '../server.js';
+import { focusOn, useAction } from '../use-data.js';
+import { AreaPage, counted } from './area-page.js';
+
+/** A line of a check of the ledgers: its progress, and in the last line its outcome. */
+interface CheckLine {
+  readonly accounts: number;
+  readonly entries: number;
+  readonly generations: number;
+  readonly findings?: readonly string[];
+  readonly is_stopped?: true;
+  readonly fault?: string;
+}
 
 /** Recomputes every ledger from its entries, while this page is open. */
 export function LedgerCheckPage() {
   const [said, setSaid] = useState<CheckLine>();
-  const { fault, error, run } = useAct();
+  const doing = useAction();
   const [running, setRunning] = useState<AbortController>();
   useEffect(() => () => running?.abort(), [running]);
-  const begin = async (): Promise<void> => {
+  const begin = (): void => {
     const own = new AbortController();
     setRunning(own);
     setSaid(undefined);
-    await run(() => check(own.signal, setSaid));
-    setRunning((now) => (now === own ? undefined : now));
+    void doing.run(() => check(own.signal, setSaid));
   };
   const stop = (): void => {
-    setRunning(undefined);
+    running?.abort();
     announce('The ledger check is stopped.');
     focusOn('check');
   };
-  const isRunning = running !== undefined;
   return (
     <AreaPage title="Ledger check">
       <Card
@@ -36,19 +43,30 @@ export function LedgerCheckPage() {
         title="All accounts"
         note="Recomputes each ledger from its entries, and compares it with its account and its generations."
         actions={
-          isRunning ? (
+          doing.isBusy ? (
             <Button isSmall kind="danger" onClick={stop}>
               Stop check
             </Button>
           ) : (
-            <Button isSmall kind={said === undefined ? 'primary' : undefined} onClick={() => void begin()}>
+            <Button isSmall kind={said === undefined ? 'primary' : undefined} onClick={begin}>
               {said === undefined ? 'Check ledger' : 'Check again'}
             </Button>
           )
         }
       >
-        <FailureNote fault={fault} error={error} />
-        <Result said={said} isRunning={isRunning} />
+        <ActionFault doing={doing} />
+        {said === undefined && !doing.isBusy ? null : (
+          <>
+            <Figures
+              figures={[
+                { name: 'Accounts', value: numberText(said?.accounts ?? 0) },
+                { name: 'Entries', value: numberText(said?.entries ?? 0) },
+                { name: 'Generations', value: numberText(said?.generations ?? 0) },
+              ]}
+            />
+            <Outcome said={said} isRunning={doing.isBusy} />
+          </>
+        )}
         <p class="small muted">
           It reads everything at half speed, so it may take long. It goes on while this page is open.
         </p>
@@ -57,57 +75,61 @@ export function LedgerCheckPage() {
   );
 }
 
-/** Passes each line of a check on. Ends quietly when it is stopped. */
+const UNREADABLE = 'The server gave an answer that this page cannot read.';
+
+/** Passes each line of a check on. Ends quietly when it is stopped. Throws `Explained`, or the refusal. */
 async function check(signal: AbortSignal, say: (line: CheckLine) => void): Promise<void> {
   try {
-    for await (const line of linesOf<CheckLine>('/operator/verify', signal)) {
-      if (signal.aborted) return;
-      say(line);
-      if (line.findings !== undefined) announce('The ledger check has ended.');
+    const headers = { 'Content-Type': 'application/json' };
+    const init: RequestInit = { method: 'POST', headers, body: '{}', signal, cache: 'no-store' };
+    const response = await fetch(`${API}/operator/verify`, init);
+    if (!response.ok || response.body === null) {
+      const refusal = await refusalOf(response);
+      throw codeOf(refusal) === '' ? new Explained(UNREADABLE) : refusal;
+    }
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const said = JSON.parse(line) as CheckLine;
+        say(said);
+        if (said.findings !== undefined) announce('The ledger check has ended.');
+      }
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (signal.aborted) return;
+    // A line that is not of the service, such as one of a proxy.
+    if (error instanceof SyntaxError) throw new Explained(UNREADABLE);
+    throw error instanceof TypeError ? new Explained('The connection to the server was lost. Try again.') : error;
   }
 }
 
-interface ResultProps {
-  readonly said: CheckLine | undefined;
-  readonly isRunning: boolean;
-}
-
-function Result({ said, isRunning }: ResultProps) {
-  if (said === undefined && !isRunning) return null;
-  const { accounts = 0, entries = 0, generations = 0 } = said ?? {};
-  return (
-    <>
-      <Figures
-        figures={[
-          { name: 'Accounts', value: numberText(accounts) },
-          { name: 'Entries', value: numberText(entries) },
-          { name: 'Generations', value: numberText(generations) },
-        ]}
-      />
-      <Outcome said={said} isRunning={isRunning} />
-    </>
-  );
-}
-
-function Outcome({ said, isRunning }: ResultProps) {
+function Outcome({ said, isRunning }: { said: CheckLine | undefined; isRunning: boolean }) {
   if (said?.findings?.length === 0)
     return (
       <p class="row good">
         <Icon of={CircleCheck} />
-        {balanceText(said.accounts)}
+        {said.accounts === 1 ? 'The one account balances.' : `All ${numberText(said.accounts)} accounts balance.`}
       </p>
     );
-  if (said?.findings !== undefined) return <Findings findings={said.findings} />;
-  if (said?.fault !== undefined)
+  if (said?.findings !== undefined)
     return (
-      <p class="attention bad" role="alert">
-        <Icon of={CircleAlert} />
-        <span>{`The check could not continue. ${said.fault}`}</span>
-      </p>
+      <>
+        <Fault
+          text={`The ledgers do not match in ${counted(said.findings.length, 'place')}. Copy the data before you do anything else.`}
+        />
+        <ul class="findings">
+          {said.findings.map((finding) => (
+            <li key={finding}>{finding}</li>
+          ))}
+        </ul>
+      </>
     );
+  if (said?.fault !== undefined) return <Fault text={`The check could not continue. ${said.fault}`} />;
   if (isRunning && said?.is_stopped !== true)
     return (
       <p class="row small" aria-busy="true">
@@ -116,24 +138,4 @@ function Outcome({ said, isRunning }: ResultProps) {
       </p>
     );
   return <p class="small muted">Stopped before the end. What was checked has no finding so far.</p>;
-}
-
-function balanceText(accounts: number): string {
-  return accounts === 1 ? 'The one account balances.' : `All ${numberText(accounts)} accounts balance.`;
-}
-
-function Findings({ findings }: { readonly findings: readonly string[] }) {
-  return (
-    <div role="alert" class="stack-s">
-      <p class="attention bad">
-        <Icon of={CircleAlert} />
-        <span>{`The ledgers do not match in ${counted(findings.length, 'place')}. Copy the data before you do anything else.`}</span>
-      </p>
-      <ul class="findings">
-        {findings.map((finding) => (
-          <li key={finding}>{finding}</li>
-        ))}
-      </ul>
-    </div>
-  );
 }

@@ -1,46 +1,61 @@
-import { ShieldX } from 'lucide-preact';
-import { Empty, Page, type PageProps } from '../parts/parts.js';
+import type { ComponentType } from 'preact';
+import { KeyRound, ShieldX } from 'lucide-preact';
+import { Attention, Empty, Page, type PageProps, SignInButton } from '../parts/parts.js';
 import { place, titleOf, type PageName } from '../places.js';
 import { AccountList } from './account-list.js';
 import { AccountPage } from './account/account-page.js';
-import { PasskeyNeeded } from './acts.js';
 import { CatalogPage } from './catalog-page.js';
 import { GenerationPage } from './generation-page.js';
 import { LedgerCheckPage } from './ledger-check.js';
 import { OverviewPage } from './overview-page.js';
-import { AreaPage } from './places.js';
-import { ProviderList } from './provider-list.js';
+import { ProvidersPage } from './providers.js';
 import { QueuePage } from './queue.js';
+
+const PAGES: Readonly<Partial<Record<PageName, ComponentType>>> = {
+  'operator': OverviewPage,
+  'operator-queue': QueuePage,
+  'operator-providers': ProvidersPage,
+  'operator-accounts': AccountList,
+  'operator-catalog': CatalogPage,
+  'operator-ledger': LedgerCheckPage,
+};
 
 /** The area of operators, once they have signed in with a passkey. */
 export function OperatorArea({ overview }: PageProps) {
-  const { page, id } = place.value;
-  if (page === undefined) return null;
-  if (overview.has_operator_area && overview.session.method === 'passkey') return pageOf(page, id, overview.person.id);
-  return (
-    <Page title={titleOf(place.value)}>
-      {overview.has_operator_area ? (
-        <PasskeyNeeded overview={overview} />
-      ) : (
-        <Empty
-          icon={ShieldX}
-          title="You need operator rights to see this"
-          text="Another operator can give them to you with darkroom people promote."
-        />
-      )}
-    </Page>
-  );
+  const { page = 'operator', id } = place.value;
+  const Shown = PAGES[page];
+  if (Shown === undefined) return null;
+  if (!overview.has_operator_area || overview.session.method !== 'passkey')
+    return <Page title={titleOf(place.value)}>{whyNot(overview)}</Page>;
+  if (id === undefined) return <Shown />;
+  return page === 'operator-queue' ? <GenerationPage key={id} id={id} /> : <AccountPage key={id} id={id} />;
 }
 
-function pageOf(page: PageName, id: string | undefined, self: string) {
-  if (page === 'operator') return <OverviewPage />;
-  if (page === 'operator-queue') return id === undefined ? <QueuePage /> : <GenerationPage id={id} />;
-  if (page === 'operator-catalog') return <CatalogPage />;
-  if (page === 'operator-ledger') return <LedgerCheckPage />;
-  if (page === 'operator-accounts') return id === undefined ? <AccountList /> : <AccountPage id={id} self={self} />;
+function whyNot({ has_operator_area: isOperator, person }: PageProps['overview']) {
+  if (!isOperator)
+    return (
+      <Empty
+        icon={ShieldX}
+        title="You need operator rights to see this"
+        text="Another operator can give them to you with darkroom people promote."
+      />
+    );
+  if (person.has_passkey)
+    return (
+      <Attention action={<SignInButton />}>
+        Operator pages need a sign-in with a passkey. You signed in another way.
+      </Attention>
+    );
   return (
-    <AreaPage title="Providers">
-      <ProviderList />
-    </AreaPage>
+    <Empty
+      icon={KeyRound}
+      title="Operator pages need a passkey"
+      text={
+        <>
+          You have none any more. Ask another operator to run <code>darkroom people demote</code>, add a passkey under
+          Account, and have yourself promoted again.
+        </>
+      }
+    />
   );
 }

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
-import { numberText, spanText } from '../format.js';
+import { numberText, percentText, spanText } from '../format.js';
 import { Segments } from '../parts/fields.js';
 import { Badge, Card, type Figure, Figures, Loaded, Meter, Page, PlaceLink } from '../parts/parts.js';
 import { type Bar, Legend, Plot, type Series } from '../parts/plot.js';
+import { type Column, Table } from '../parts/table.js';
 import { useData } from '../use-data.js';
-import { linkTo } from './places.js';
-import { ProviderTable, type ProvidersAnswer } from './provider-list.js';
+import { linkTo } from './area-page.js';
+import { PROVIDER_COLUMNS, type ProvidersAnswer } from './providers.js';
 
 interface Times {
-  readonly count: number;
   readonly median_ms?: number;
   readonly p95_ms?: number;
 }
@@ -22,35 +22,36 @@ interface Outcomes {
   readonly result: Times;
 }
 
+interface Waiting {
+  readonly generation_id: string;
+  readonly account_id: string;
+  readonly account_name?: string;
+  readonly status: 'queued' | 'running';
+  readonly model_key: string;
+  readonly wait_ms: number;
+  readonly reserved_credits: number;
+  readonly attempts: number;
+}
+
+interface OpenOfModel {
+  readonly model_key: string;
+  readonly queued: number;
+  readonly requeued: number;
+  readonly running: number;
+  readonly oldest_wait_ms?: number;
+}
+
 interface OverviewAnswer {
-  readonly now: string;
   readonly total: Outcomes;
   readonly half_hours: readonly { readonly starts_at: string; readonly outcomes: Outcomes }[];
-  readonly queue: readonly {
-    readonly model_key: string;
-    readonly queued: number;
-    readonly requeued: number;
-    readonly running: number;
-    readonly oldest_wait_ms?: number;
-  }[];
-  readonly longest_waiting: readonly {
-    readonly generation_id: string;
-    readonly account_id: string;
-    readonly account_name?: string;
-    readonly status: 'queued' | 'running';
-    readonly model_key: string;
-    readonly wait_ms: number;
-    readonly reserved_credits: number;
-    readonly attempts: number;
-  }[];
+  readonly queue: readonly OpenOfModel[];
+  readonly longest_waiting: readonly Waiting[];
   readonly accounts_near_zero: readonly {
     readonly account_id: string;
     readonly name: string;
     readonly available_credits: number;
-    readonly reserved_credits: number;
     readonly week_charged_credits: number;
   }[];
-  readonly accounts_incomplete: boolean;
 }
 
 const HOUR_MS = 3_600_000;
@@ -64,7 +65,6 @@ export function OverviewPage() {
   const [openedAt] = useState(() => Date.now());
   const from = new Date(openedAt - Number(span) * HOUR_MS).toISOString();
   const data = useData<OverviewAnswer>(`/operator/overview?from=${from}`, { everyMs: POLL_MS });
-  const providers = useData<ProvidersAnswer>('/operator/providers', { everyMs: POLL_MS });
   return (
     <Page
       title="Operator"
@@ -83,15 +83,46 @@ export function OverviewPage() {
           <div class="stack">
             <Figures figures={figuresOf(answer, span)} />
             <div class="columns wide-first">
-              <OutcomesCard answer={answer} span={span} />
-              <FailuresCard answer={answer} />
+              <Card id="outcomes" title="Generations per half hour" actions={<Legend series={SERIES} />}>
+                <Plot
+                  label="Generations per half hour by outcome"
+                  series={SERIES}
+                  bars={barsOf(answer, span)}
+                  unit="ended"
+                />
+              </Card>
+              <FailuresCard total={answer.total} />
             </div>
-            <ProvidersCard data={providers} />
+            <ProvidersCard />
             <div class="columns">
-              <QueueCard answer={answer} />
-              <AccountsCard answer={answer} />
+              <Card id="queue" title="Queue by model" isFlush>
+                <Table
+                  labelledBy="queue"
+                  scrolls="Open generations by model"
+                  items={answer.queue}
+                  idOf={(one) => one.model_key}
+                  columns={QUEUE_COLUMNS}
+                  empty={<p class="body small muted">No generation is open.</p>}
+                />
+              </Card>
+              <AccountsCard accounts={answer.accounts_near_zero} />
             </div>
-            <WaitingCard answer={answer} />
+            {answer.longest_waiting.length === 0 ? null : (
+              <Card
+                id="waiting"
+                title="Waiting longest"
+                isFlush
+                actions={linkTo('operator-queue', 'Queue', undefined, 'small muted')}
+              >
+                <Table
+                  labelledBy="waiting"
+                  scrolls="Generations that have waited longest"
+                  items={answer.longest_waiting}
+                  idOf={(one) => one.generation_id}
+                  columns={WAITING_COLUMNS}
+                />
+              </Card>
+            )}
           </div>
         )}
       </Loaded>
@@ -99,14 +130,17 @@ export function OverviewPage() {
   );
 }
 
+const endedOf = ({ succeeded, failed, cancelled }: Outcomes): number => succeeded + failed + cancelled;
+
 function figuresOf({ queue, total, half_hours: halves }: OverviewAnswer, span: Span): readonly Figure[] {
-  const waiting = queue.reduce((sum, one) => sum + one.queued + one.requeued, 0);
-  const running = queue.reduce((sum, one) => sum + one.running, 0);
+  const sum = <T,>(items: readonly T[], of: (item: T) => number): number =>
+    items.reduce((before, item) => before + of(item), 0);
+  const waiting = sum(queue, (one) => one.queued + one.requeued);
+  const running = sum(queue, (one) => one.running);
   const oldest = Math.max(0, ...queue.map(({ oldest_wait_ms: wait = 0 }) => wait));
   const hour = halves.slice(-2).map(({ outcomes }) => outcomes);
-  const endedInHour = hour.reduce((sum, one) => sum + one.succeeded + one.failed + one.cancelled, 0);
-  const failedInHour = hour.reduce((sum, one) => sum + one.failed, 0);
-  const ended = total.succeeded + total.failed + total.cancelled;
+  const endedInHour = sum(hour, endedOf);
+  const failedInHour = sum(hour, ({ failed }) => failed);
   return [
     {
       name: 'Queue',
@@ -117,12 +151,12 @@ function figuresOf({ queue, total, half_hours: halves }: OverviewAnswer, span: S
     { name: 'Running', value: numberText(running), note: running === 0 ? 'No work in progress' : 'At providers now' },
     {
       name: `Ended, ${SPANS[span]}`,
-      value: numberText(ended),
+      value: numberText(endedOf(total)),
       note: `${numberText(total.succeeded)} succeeded, ${numberText(total.cancelled)} cancelled`,
     },
     {
       name: 'Failed, last hour',
-      value: endedInHour === 0 ? '–' : percents.format(failedInHour / endedInHour),
+      value: endedInHour === 0 ? '–' : percentText(failedInHour / endedInHour),
       unit: endedInHour === 0 ? undefined : `${numberText(failedInHour)} of ${numberText(endedInHour)}`,
       note: `${numberText(total.failed)} in ${SPANS[span]}`,
     },
@@ -134,8 +168,6 @@ function figuresOf({ queue, total, half_hours: halves }: OverviewAnswer, span: S
     },
   ];
 }
-
-const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 
 function timeText(ms: number | undefined): string {
   return ms === undefined ? '–' : spanText(ms);
@@ -150,35 +182,30 @@ const SERIES: readonly Series[] = [
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
-function OutcomesCard({ answer, span }: { readonly answer: OverviewAnswer; readonly span: Span }) {
-  const bars = answer.half_hours.map(({ starts_at: at, outcomes }): Bar => {
+function barsOf({ half_hours: halves }: OverviewAnswer, span: Span): readonly Bar[] {
+  return halves.map(({ starts_at: at, outcomes }) => {
     const time = new Date(at);
     return {
-      name: span === '168' ? day.format(time) : clock.format(time),
+      name: (span === '168' ? day : clock).format(time),
       title: `${day.format(time)}, ${clock.format(time)}`,
       values: [outcomes.succeeded, outcomes.cancelled, outcomes.failed],
     };
   });
-  return (
-    <Card id="outcomes" title="Generations per half hour" actions={<Legend series={SERIES} />}>
-      <Plot label="Generations per half hour by outcome" series={SERIES} bars={bars} unit="ended" />
-    </Card>
-  );
 }
 
-function FailuresCard({ answer: { total } }: { readonly answer: OverviewAnswer }) {
+function FailuresCard({ total: { failed, failures } }: { total: Outcomes }) {
   return (
-    <Card id="failures" title="Failures by code" note={`${numberText(total.failed)} in all`} isFlush>
-      {total.failures.length === 0 ? (
+    <Card id="failures" title="Failures by code" note={`${numberText(failed)} in all`} isFlush>
+      {failures.length === 0 ? (
         <p class="body small muted">No generation failed.</p>
       ) : (
         <ul class="list small">
-          {total.failures.map(({ code, count }) => (
+          {failures.map(({ code, count }) => (
             <li key={code}>
               <code class="grow cut">{code}</code>
               <span class="num">{numberText(count)}</span>
               <span class="failure-part">
-                <Meter value={count * 0.89} max={total.failed} label={`${count} of ${total.failed} failures`} />
+                <Meter value={count * 0.89} max={failed} label={`${count} of ${failed} failures`} />
               </span>
             </li>
           ))}
@@ -188,64 +215,54 @@ function FailuresCard({ answer: { total } }: { readonly answer: OverviewAnswer }
   );
 }
 
-function ProvidersCard({ data }: { readonly data: ReturnType<typeof useData<ProvidersAnswer>> }) {
+function ProvidersCard() {
   return (
     <Card
       id="providers"
       title="Providers"
       isFlush
-      actions={
-        <PlaceLink page="operator-providers" class="small muted">
-          Details
-        </PlaceLink>
-      }
+      actions={linkTo('operator-providers', 'Details', undefined, 'small muted')}
     >
-      <Loaded data={data} what="providers">
-        {(answer) => <ProviderTable answer={answer} />}
+      <Loaded data={useData<ProvidersAnswer>('/operator/providers', { everyMs: POLL_MS })} what="providers">
+        {({ providers }) => (
+          <Table
+            labelledBy="providers"
+            scrolls="Table of providers"
+            items={providers}
+            idOf={({ name }) => name}
+            columns={PROVIDER_COLUMNS}
+            empty={<p class="body small muted">No provider is configured.</p>}
+          />
+        )}
       </Loaded>
     </Card>
   );
 }
 
-function QueueCard({ answer: { queue } }: { readonly answer: OverviewAnswer }) {
-  return (
-    <Card id="queue" title="Queue by model" isFlush>
-      {queue.length === 0 ? (
-        <p class="body small muted">No generation is open.</p>
-      ) : (
-        // What scrolls must be reachable without a pointer.
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <section class="scroll-x" tabIndex={0} aria-label="Open generations by model">
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col">Model</th>
-                {['Queued', 'Retrying', 'Running', 'Oldest wait'].map((title) => (
-                  <th key={title} scope="col" class="number">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {queue.map((one) => (
-                <tr key={one.model_key}>
-                  <th scope="row">{one.model_key}</th>
-                  <td class="number">{numberText(one.queued)}</td>
-                  <td class="number">{numberText(one.requeued)}</td>
-                  <td class="number">{numberText(one.running)}</td>
-                  <td class="number">{timeText(one.oldest_wait_ms)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
-    </Card>
-  );
-}
+const QUEUE_COLUMNS: readonly Column<OpenOfModel>[] = [
+  ['Model', (one) => one.model_key],
+  ['Queued', (one) => numberText(one.queued), 'number'],
+  ['Retrying', (one) => numberText(one.requeued), 'number'],
+  ['Running', (one) => numberText(one.running), 'number'],
+  ['Oldest wait', (one) => timeText(one.oldest_wait_ms), 'number'],
+];
 
-function AccountsCard({ answer: { accounts_near_zero: accounts } }: { readonly answer: OverviewAnswer }) {
+const WAITING_COLUMNS: readonly Column<Waiting>[] = [
+  ['Since', (one) => spanText(one.wait_ms), 'num'],
+  [
+    'Status',
+    ({ status, attempts }) => (
+      <Badge look={status === 'running' ? 'active' : undefined}>
+        {status === 'running' ? 'Running' : attempts > 0 ? 'Retrying' : 'Queued'}
+      </Badge>
+    ),
+  ],
+  ['Model', (one) => linkTo('operator-queue', one.model_key, one.generation_id)],
+  ['Account', ({ account_id: id, account_name: name = id }) => linkTo('operator-accounts', name, id)],
+  ['Reserved', (one) => numberText(one.reserved_credits), 'number'],
+];
+
+function AccountsCard({ accounts }: { accounts: OverviewAnswer['accounts_near_zero'] }) {
   return (
     <Card id="near-zero" title="Accounts near zero" isFlush>
       {accounts.length === 0 ? (
@@ -268,58 +285,6 @@ function AccountsCard({ answer: { accounts_near_zero: accounts } }: { readonly a
           ))}
         </ul>
       )}
-    </Card>
-  );
-}
-
-function WaitingCard({ answer: { longest_waiting: waiting } }: { readonly answer: OverviewAnswer }) {
-  if (waiting.length === 0) return null;
-  return (
-    <Card
-      id="waiting"
-      title="Waiting longest"
-      isFlush
-      actions={
-        <PlaceLink page="operator-queue" class="small muted">
-          Queue
-        </PlaceLink>
-      }
-    >
-      {/* What scrolls must be reachable without a pointer. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <section class="scroll-x" tabIndex={0} aria-label="Generations that have waited longest">
-        <table class="table">
-          <thead>
-            <tr>
-              {['Since', 'Status', 'Model', 'Account'].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-              <th scope="col" class="number">
-                Reserved
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {waiting.map((one) => (
-              <tr key={one.generation_id}>
-                <th scope="row" class="num">
-                  {spanText(one.wait_ms)}
-                </th>
-                <td>
-                  <Badge look={one.status === 'running' ? 'active' : undefined}>
-                    {one.status === 'running' ? 'Running' : one.attempts > 0 ? 'Retrying' : 'Queued'}
-                  </Badge>
-                </td>
-                <td>{linkTo('operator-queue', one.model_key, one.generation_id)}</td>
-                <td>{linkTo('operator-accounts', one.account_name ?? one.account_id, one.account_id)}</td>
-                <td class="number">{numberText(one.reserved_credits)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
     </Card>
   );
 }

@@ -1,15 +1,37 @@
-import { useState } from 'preact/hooks';
 import { Inbox } from 'lucide-preact';
-import { STATUS_LOOKS, STATUS_TEXTS } from '../generations/generation-texts.js';
-import { numberText, preciseTimeText } from '../format.js';
-import { Button, MoreButton } from '../parts/buttons.js';
+import type { Task } from '../api-types.js';
+import { numberText, preciseTimeText, spanText } from '../format.js';
+import { isOpen, STATUS_LOOKS, STATUS_TEXTS } from '../generations/generation-texts.js';
+import { ask } from '../parts/ask.js';
+import { Button } from '../parts/buttons.js';
 import { Badge, Card, Empty, type Figure, Figures, Loaded, type Look } from '../parts/parts.js';
+import { type Column, None, Table } from '../parts/table.js';
 import { change } from '../server.js';
 import { afterChange, usePages } from '../use-data.js';
-import { type Act, ActDialog } from './acts.js';
-import { AreaPage, linkTo } from './places.js';
-import { ageText, type Generation, type Work } from './server-types.js';
-import { Table } from '../parts/old-table.js';
+import { AreaPage, linkTo } from './area-page.js';
+
+type Shared = 'generation_id' | 'status' | 'model_key' | 'created_at' | 'completed_at' | 'client_trace_id';
+
+/** A generation as operators see it: without what belongs to its client. */
+export interface Generation extends Pick<Task, Shared | 'reserved_credits' | 'charged_credits'> {
+  readonly account_id: string;
+  readonly app_id: string;
+  readonly cancel_requested_at?: string;
+  readonly attempts: number;
+  readonly worker?: string;
+  readonly provider?: string;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly output_count: number;
+}
+
+interface Work {
+  readonly generation_id: string;
+  readonly account_id: string;
+  readonly account_name?: string;
+  readonly reserved_credits: number;
+  readonly reserved_at: string;
+  readonly generation?: Generation;
+}
 
 interface Answer {
   readonly now: string;
@@ -22,7 +44,7 @@ export const POLL_MS = 5_000;
 /** The generations of all accounts that hold credits: queued, running, and ended but not settled. */
 export function QueuePage() {
   const work = usePages<'work', Work, Answer>('/operator/work', 'work', { everyMs: POLL_MS });
-  const [cancelled, setCancelled] = useState<Generation>();
+  const said = afterChange(work.reload, 'open');
   return (
     <AreaPage title="Queue">
       <Loaded data={work} what="the queue">
@@ -30,106 +52,81 @@ export function QueuePage() {
           <>
             <Figures figures={figuresOf(work.items, now, work.more !== undefined)} />
             <Card id="open" title="Open generations" note="Of all accounts, oldest first" isFlush>
-              {work.items.length === 0 ? (
-                <Empty
-                  icon={Inbox}
-                  title="Nothing is waiting"
-                  text="Queued and running generations of all accounts appear here."
-                />
-              ) : (
-                <Table
-                  labelledBy="open"
-                  columns={['Age', 'Status', 'Model', 'Account', 'Provider']}
-                  numbers={['Attempts', 'Reserved']}
-                  hasActs
-                  items={work.items}
-                >
-                  {(one) => <WorkRow key={one.generation_id} work={one} now={now} cancel={setCancelled} />}
-                </Table>
-              )}
-              <MoreButton pages={work} what="generations" />
+              <Table
+                labelledBy="open"
+                items={work.items}
+                idOf={(one) => one.generation_id}
+                columns={columnsAt(now)}
+                acts={({ generation }) =>
+                  generation !== undefined && isOpen(generation) ? (
+                    <Button
+                      kind="quiet"
+                      isSmall
+                      label={`Cancel generation ${generation.generation_id}`}
+                      onClick={() => cancel(generation, said)}
+                    >
+                      Cancel
+                    </Button>
+                  ) : null
+                }
+                more={{ pages: work, what: 'generations' }}
+                empty={
+                  <Empty
+                    icon={Inbox}
+                    title="Nothing is waiting"
+                    text="Queued and running generations of all accounts appear here."
+                  />
+                }
+              />
             </Card>
           </>
         )}
       </Loaded>
-      <ActDialog
-        act={cancelled && cancelAct(cancelled)}
-        close={() => setCancelled(undefined)}
-        done={afterChange(work.reload, 'open')}
-      />
     </AreaPage>
   );
 }
 
+/** The time from one moment to another. */
+export function ageText(since: string, now: string): string {
+  return spanText(Date.parse(now) - Date.parse(since));
+}
+
 /** The age of the oldest of all, of those that wait and of those that run, among those that are shown, which are the oldest. */
 function figuresOf(work: readonly Work[], now: string, hasMore: boolean): readonly Figure[] {
-  const figure = (name: string, among: readonly Work[]): Figure => {
-    const since = among[0]?.reserved_at;
-    return {
-      name,
-      value: numberText(among.length),
-      unit: since === undefined ? undefined : `oldest ${ageText(since, now)}`,
-      note: hasMore ? 'Among the oldest' : undefined,
-    };
-  };
-  return [
-    figure('Queued', withStatus(work, 'queued')),
-    figure('Running', withStatus(work, 'running')),
-    figure('All open', work),
-  ];
+  const figure = (name: string, among: readonly Work[]): Figure => ({
+    name,
+    value: numberText(among.length),
+    unit: among[0] && `oldest ${ageText(among[0].reserved_at, now)}`,
+    note: hasMore ? 'Among the oldest' : undefined,
+  });
+  const having = (status: Task['status']) => work.filter(({ generation }) => generation?.status === status);
+  return [figure('Queued', having('queued')), figure('Running', having('running')), figure('All open', work)];
 }
 
-function withStatus(work: readonly Work[], status: 'queued' | 'running'): readonly Work[] {
-  return work.filter(({ generation }) => generation?.status === status);
-}
-
-interface WorkRowProps {
-  readonly work: Work;
-  readonly now: string;
-  readonly cancel: (generation: Generation) => void;
-}
-
-function WorkRow({ work, now, cancel }: WorkRowProps) {
-  const { generation, account_id: account, generation_id: id } = work;
-  return (
-    <tr>
-      <th scope="row" class="num nowrap">
-        <time dateTime={work.reserved_at} title={preciseTimeText(work.reserved_at)}>
-          {ageText(work.reserved_at, now)}
-        </time>
-      </th>
-      <td data-name="Status">
-        <StatusBadge generation={generation} />
-      </td>
-      <td data-name="Model">
-        {generation === undefined ? <span class="faint">–</span> : linkTo('operator-queue', generation.model_key, id)}
-      </td>
-      <td data-name="Account">{linkTo('operator-accounts', work.account_name ?? account, account)}</td>
-      <td data-name="Provider">{generation?.provider ?? <span class="faint">–</span>}</td>
-      <td data-name="Attempts" class="number">
-        {numberText(generation?.attempts ?? 0)}
-      </td>
-      <td data-name="Reserved" class="number">
-        {numberText(work.reserved_credits)}
-      </td>
-      <td class="row-menu">
-        {generation !== undefined && isOpen(generation) ? (
-          <Button kind="quiet" isSmall label={`Cancel generation ${id}`} onClick={() => cancel(generation)}>
-            Cancel
-          </Button>
-        ) : null}
-      </td>
-    </tr>
-  );
-}
-
-/** Whether it has not ended. */
-export function isOpen({ status }: Generation): boolean {
-  return status === 'queued' || status === 'running';
-}
+const columnsAt = (now: string): readonly Column<Work>[] => [
+  [
+    'Age',
+    ({ reserved_at: at }) => (
+      <time dateTime={at} title={preciseTimeText(at)}>
+        {ageText(at, now)}
+      </time>
+    ),
+    'num nowrap',
+  ],
+  ['Status', ({ generation }) => statusBadge(generation)],
+  [
+    'Model',
+    ({ generation, generation_id: id }) =>
+      generation === undefined ? <None /> : linkTo('operator-queue', generation.model_key, id),
+  ],
+  ['Account', ({ account_id: id, account_name: name = id }) => linkTo('operator-accounts', name, id)],
+  ['Provider', ({ generation }) => generation?.provider ?? <None />],
+  ['Attempts', ({ generation }) => numberText(generation?.attempts ?? 0), 'number'],
+  ['Reserved', (one) => numberText(one.reserved_credits), 'number'],
+];
 
 /** The status as operators need it: with what is tried again, asked to stop, or ended and not settled. */
-export function StatusBadge({ generation }: { readonly generation: Generation | undefined }) {
+export function statusBadge(generation: Generation | undefined) {
   const [text, look] = statusOf(generation);
   return <Badge look={look}>{text}</Badge>;
 }
@@ -142,25 +139,26 @@ function statusOf(generation: Generation | undefined): readonly [text: string, l
   return [STATUS_TEXTS[status], STATUS_LOOKS[status]];
 }
 
-type Stopped = { readonly generation: Generation };
-
-/** Cancels a generation, as its client could. */
-export function cancelAct({ generation_id: id, model_key: model, status }: Generation): Act {
-  return {
-    question: 'Cancel this generation?',
-    consequence:
+/** Cancels a generation, as its client could. `said` reports what became of it. */
+export function cancel(
+  { generation_id: id, model_key: model, status }: Generation,
+  said: (sentence: string) => unknown,
+): void {
+  ask({
+    title: 'Cancel this generation?',
+    text:
       status === 'queued'
         ? `It waits for ${model}. It ends at once, and its credits are released.`
         : `It runs on ${model}. It ends when its provider stops; what was delivered is charged, the rest is released.`,
     doIt: 'Cancel generation',
-    busyText: 'Cancelling…',
-    action: async () => sentenceOf((await change<Stopped>(`/operator/generations/${id}/cancel`)).generation.status),
-  };
-}
-
-function sentenceOf(status: Generation['status']): string {
-  if (status === 'cancelled') return 'The generation is cancelled.';
-  return status === 'queued' || status === 'running'
-    ? 'The generation is asked to stop.'
-    : `The generation had ${status} before; nothing was changed.`;
+    act: () => change<{ readonly generation: Generation }>(`/operator/generations/${id}/cancel`),
+    done: ({ generation }) =>
+      said(
+        generation.status === 'cancelled'
+          ? 'The generation is cancelled.'
+          : isOpen(generation)
+            ? 'The generation is asked to stop.'
+            : `The generation had ${generation.status} before; nothing was changed.`,
+      ),
+  });
 }

@@ -1,8 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { Copy, Ellipsis } from 'lucide-preact';
+import { Copy, Ellipsis, type LucideIcon } from 'lucide-preact';
+import type { Pages } from '../use-data.js';
+import { ask, type Question } from './ask.js';
 import { copyText, MoreButton, type MoreButtonProps } from './buttons.js';
 import { Icon } from './icon.js';
 import { type MenuItem, MenuButton } from './overlays.js';
+import { Card, type CardProps, Loaded } from './parts.js';
 
 /** A column: its name, what it shows of an item, and a class of its cells, such as `number`. */
 export type Column<T> = readonly [name: string, cell: (item: T) => ComponentChildren, look?: string];
@@ -86,6 +89,27 @@ export function Table<T>(props: TableProps<T>) {
   );
 }
 
+interface TableCardProps<T>
+  extends Omit<TableProps<T>, 'labelledBy' | 'items' | 'more'>, Omit<CardProps, 'isFlush' | 'children'> {
+  pages: Pages<T, unknown>;
+  /** The kind of items, as in "More keys". */
+  what: string;
+  /** Above the table. */
+  children?: ComponentChildren;
+}
+
+/** A card with a list that is loaded page by page. */
+export function TableCard<T>({ id, title, note, actions, pages, what, children, ...table }: TableCardProps<T>) {
+  return (
+    <Card id={id} title={title} note={note} actions={actions} isFlush>
+      {children}
+      <Loaded data={pages} what={what}>
+        {() => <Table {...table} labelledBy={id} items={pages.items} more={{ pages, what }} />}
+      </Loaded>
+    </Card>
+  );
+}
+
 function MenuCell({
   menu: [name, ...items] = [''],
 }: {
@@ -126,4 +150,9 @@ export function None({ why }: { why?: string }) {
 
 export function copyItem(id: string, what = 'id'): MenuItem {
   return { text: `Copy ${what}`, icon: Copy, act: () => void copyText(id, `the ${what}`) };
+}
+
+/** An item that asks before it does something; red unless that is harmless. */
+export function askItem<T>(text: string, icon: LucideIcon, question: Question<T>): MenuItem {
+  return { text, icon, act: () => ask(question), isDangerous: question.isHarmless !== true };
 }

@@ -1,65 +1,94 @@
-import { useState } from 'preact/hooks';
-import { Ban, CircleAlert, Ellipsis, Eraser, Pencil, Play, Scale, Trash2 } from 'lucide-preact';
+import { Ban, Ellipsis, Eraser, Pencil, Play, ReceiptText, Scale, Trash2 } from 'lucide-preact';
+import type { Entry as LedgerEntry } from '../../api-types.js';
 import { dateText, numberText, textOf, timeText } from '../../format.js';
 import { Button, CopyableId } from '../../parts/buttons.js';
-import { Field } from '../../parts/form.js';
+import { TextField } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
-import { Figures, Loaded } from '../../parts/parts.js';
+import { Attention, Badge, Empty, Fault, Figures, Loaded, Time } from '../../parts/parts.js';
+import { askItem, type Column, None, TableCard } from '../../parts/table.js';
 import { change } from '../../server.js';
+import { KIND_TEXTS } from '../../usage/entry-kinds.js';
 import { afterChange, useData, usePages } from '../../use-data.js';
-import { AccountState } from '../account-list.js';
-import { type Act, ActDialog } from '../acts.js';
-import { AreaPage } from '../places.js';
-import { type Account, counted, type Entry, type Suspended } from '../server-types.js';
+import { type Account, accountState } from '../account-list.js';
+import { AreaPage, counted, linkTo, understood } from '../area-page.js';
 import { AppsAndKeys } from './apps-and-keys.js';
-import { CreditsDialog, type CreditsKind } from './credits-dialog.js';
-import { ErasureState, eraseAccountAct, eraseTraceAct } from './erasures.js';
-import { LedgerCard } from './ledger-card.js';
+import { useCredits } from './credits.js';
 import { PeopleCard } from './people-card.js';
 
-interface AccountPageProps {
-  readonly id: string;
-  /** The operator's own person. */
-  readonly self: string;
+type Said = (sentence: string) => Promise<void>;
+
+type Shared = 'sequence' | 'kind' | 'credits' | 'available_change' | 'generation_id' | 'reason' | 'credential_name';
+
+interface Entry extends Pick<LedgerEntry, Shared> {
+  readonly at: string;
+  readonly available_after: number;
+  /** The operator who made the entry in this area. */
+  readonly operator_email?: string;
 }
 
-const TITLE = 'page-title';
-
 /** One account: its balance, ledger, Apps, keys and people. */
-export function AccountPage({ id, self }: AccountPageProps) {
+export function AccountPage({ id }: { id: string }) {
   const path = `/operator/accounts/${encodeURIComponent(id)}`;
   const data = useData<{ readonly account: Account }>(path);
   const entries = usePages<'entries', Entry>(`${path}/entries`, 'entries');
-  const [asked, setAsked] = useState<Act>();
-  const [kind, setKind] = useState<CreditsKind>();
-  const changed = async (): Promise<void> => {
-    await Promise.all([data.reload(), entries.reload()]);
-  };
-  const shown = data.value?.account;
+  const changed = async (): Promise<void> => void (await Promise.all([data.reload(), entries.reload()]));
+  const said = afterChange(changed, 'page-title');
+  const askForCredits = useCredits(path, changed, said);
   return (
-    <AreaPage title={shown?.name ?? 'Account'} above={{ page: 'operator-accounts', text: 'Accounts' }}>
+    <AreaPage title={data.value?.account.name ?? 'Account'} above={{ page: 'operator-accounts', text: 'Accounts' }}>
       <Loaded data={data} what="the account">
         {({ account }) => (
           <>
-            <Head account={account} path={path} ask={setAsked} move={setKind} />
-            <State account={account} />
+            <div class="page-head">
+              <div class="row wrap grow">
+                {accountState(account)}
+                <span class="small muted">{`Created ${dateText(account.created_at)}`}</span>
+                <CopyableId id={account.account_id} what="account id" />
+              </div>
+              {account.erased_at === undefined ? (
+                <div class="row wrap">
+                  <Button kind="primary" onClick={() => askForCredits(account, 'grants')}>
+                    Grant credits…
+                  </Button>
+                  <Button icon={Scale} onClick={() => askForCredits(account, 'adjustments')}>
+                    Adjust credits…
+                  </Button>
+                  <MenuButton
+                    label="More actions"
+                    class="button square"
+                    button={<Icon of={Ellipsis} size={14} />}
+                    items={actsOf(account, path, said)}
+                  />
+                </div>
+              ) : null}
+            </div>
+            {account.erased_at === undefined ? (
+              <Fault
+                text={
+                  account.suspended_at &&
+                  `Suspended since ${timeText(account.suspended_at)}: its keys are refused, and nothing can be spent.`
+                }
+              />
+            ) : (
+              <ErasureState id={account.account_id} />
+            )}
             <Figures figures={figuresOf(account)} />
             <AppsAndKeys path={path} account={account} />
-            <PeopleCard path={path} self={self} />
-            <LedgerCard entries={entries} currency={account.currency} />
-            <CreditsDialog
-              account={account}
-              path={path}
-              kind={kind}
-              close={() => setKind(undefined)}
-              changed={changed}
-              done={afterChange(changed, TITLE)}
+            <PeopleCard path={path} />
+            <TableCard
+              id="ledger"
+              title="Ledger"
+              note={`Every movement of ${account.currency}, newest first`}
+              pages={entries}
+              what="entries"
+              idOf={({ sequence }) => String(sequence)}
+              columns={ENTRY_COLUMNS}
+              empty={<Empty icon={ReceiptText} title="No entries yet" text="Grant credits to begin." />}
             />
           </>
         )}
       </Loaded>
-      <ActDialog act={asked} close={() => setAsked(undefined)} done={afterChange(changed, TITLE)} />
     </AreaPage>
   );
 }
@@ -77,105 +106,90 @@ function figuresOf(account: Account) {
   ];
 }
 
-interface HeadProps {
-  readonly account: Account;
-  readonly path: string;
-  readonly ask: (act: Act) => void;
-  readonly move: (kind: CreditsKind) => void;
-}
-
-/** What the account is, and what an operator can do with it. */
-function Head({ account, path, ask, move }: HeadProps) {
-  const isErased = account.erased_at !== undefined;
-  return (
-    <div class="page-head">
-      <div class="grow">
-        <div class="row wrap">
-          <AccountState account={account} />
-          <span class="small muted">{`Created ${dateText(account.created_at)}`}</span>
-          <CopyableId id={account.account_id} what="account id" />
-        </div>
+const ENTRY_COLUMNS: readonly Column<Entry>[] = [
+  ['Entry', ({ kind }) => <Badge look="plain">{KIND_TEXTS[kind]}</Badge>],
+  ['Time', ({ at }) => <Time at={at} />, 'muted nowrap'],
+  [
+    'For',
+    ({ generation_id: id, reason = '' }) => (
+      <div>
+        {id === undefined ? null : linkTo('operator-queue', 'Generation', id)}
+        {id === undefined ? reason : <span class="muted">{` ${reason}`}</span>}
       </div>
-      {isErased ? null : (
-        <div class="row wrap">
-          <Button kind="primary" onClick={() => move('grants')}>
-            Grant credits…
-          </Button>
-          <Button icon={Scale} onClick={() => move('adjustments')}>
-            Adjust credits…
-          </Button>
-          <MenuButton
-            label="More actions"
-            class="button square"
-            button={<Icon of={Ellipsis} size={14} />}
-            items={actsOf(account, path, ask)}
-          />
-        </div>
-      )}
-    </div>
-  );
-}
+    ),
+  ],
+  ['By', (entry) => entry.operator_email ?? entry.credential_name ?? <None />],
+  [
+    'Amount',
+    // An adjustment is shown with its sign; a charge moves credits that were already reserved.
+    (entry) => numberText(entry.kind === 'adjustment' ? entry.available_change : entry.credits),
+    'number',
+  ],
+  ['Available after', (entry) => numberText(entry.available_after), 'number'],
+];
 
-function actsOf(account: Account, path: string, ask: (act: Act) => void): readonly MenuItem[] {
-  const isSuspended = account.suspended_at !== undefined;
+function actsOf(account: Account, path: string, said: Said): readonly MenuItem[] {
+  const { name, open_holds: open, suspended_at: suspendedAt } = account;
   return [
-    { text: 'Rename…', icon: Pencil, act: () => ask(renameAct(account, path)) },
-    isSuspended
-      ? { text: 'Resume…', icon: Play, act: () => ask(resumeAct(account, path)) }
-      : { text: 'Suspend…', icon: Ban, act: () => ask(suspendAct(account, path)), isDangerous: true },
-    { text: 'Erase a trace…', icon: Eraser, act: () => ask(eraseTraceAct(path)), isDangerous: true },
-    { text: 'Erase account…', icon: Trash2, act: () => ask(eraseAccountAct(account, path)), isDangerous: true },
+    askItem('Rename…', Pencil, {
+      title: `Rename “${name}”`,
+      text: 'People of the account see its name.',
+      isHarmless: true,
+      doIt: 'Rename account',
+      fields: <TextField label="New name" name="name" required maxLength={100} defaultValue={name} />,
+      act: (form) => change(`${path}/rename`, { name: textOf(form, 'name') }),
+      done: () => said('The account is renamed.'),
+    }),
+    suspendedAt === undefined
+      ? askItem('Suspend…', Ban, {
+          title: `Suspend “${name}”?`,
+          text: 'Its keys are refused within seconds, and nothing is accepted for it until you resume it.',
+          doIt: 'Suspend account',
+          fields: (
+            <label class="check">
+              <input type="checkbox" name="cancel" />
+              <span>{`Cancel its open generations too (${numberText(open)})`}</span>
+            </label>
+          ),
+          act: (form) => change<Suspended>(`${path}/suspend`, { cancel_work: form.has('cancel') }),
+          done: ({ work }) => said(`The account is suspended.${workText(work)}`),
+        })
+      : askItem('Resume…', Play, {
+          title: `Resume “${name}”?`,
+          text: 'Its keys work again within seconds, and it can spend.',
+          isHarmless: true,
+          doIt: 'Resume account',
+          act: () => change(`${path}/resume`),
+          done: () => said('The account is resumed.'),
+        }),
+    askItem('Erase a trace…', Eraser, {
+      title: 'Erase everything with one client_trace_id?',
+      text: 'The generations of this account that have it are removed with their prompts, outputs and reference uploads, and it is removed from the ledger. What is open is cancelled. Credits stay as they are.',
+      doIt: 'Erase trace',
+      fields: (
+        <>
+          <TextField label="client_trace_id" name="client_trace_id" required maxLength={128} />
+          {understood()}
+        </>
+      ),
+      act: (form) =>
+        change<Erasure>(`${path}/erase-trace`, { client_trace_id: textOf(form, 'client_trace_id'), is_final: true }),
+      done: ({ erasure }) => said(`The trace is being erased. The erasure has the id ${erasure.erasure_id}.`),
+    }),
+    askItem('Erase account…', Trash2, {
+      title: `Erase “${name}”?`,
+      text: 'Its name, people, keys, generations with prompts and outputs, uploads, webhooks, and the reasons and trace ids of its ledger are removed. What is open is cancelled. Amounts, times and ids of the ledger stay. Credits that are left can no longer be used.',
+      doIt: 'Erase account',
+      fields: understood(),
+      act: () => change(`${path}/erase`, { is_final: true }),
+      done: () => said('The account is being erased, and accepts nothing any more.'),
+    }),
   ];
 }
 
-/** Why nothing can be spent. */
-function State({ account }: { readonly account: Account }) {
-  if (account.erased_at !== undefined) return <ErasureState id={account.account_id} />;
-  if (account.suspended_at === undefined) return null;
-  return (
-    <p class="attention bad">
-      <Icon of={CircleAlert} />
-      <span>{`Suspended since ${timeText(account.suspended_at)}: its keys are refused, and nothing can be spent.`}</span>
-    </p>
-  );
-}
-
-function renameAct({ name }: Account, path: string): Act {
-  return {
-    question: `Rename “${name}”`,
-    consequence: 'People of the account see its name.',
-    isHarmless: true,
-    doIt: 'Rename account',
-    busyText: 'Renaming…',
-    children: (
-      <Field label="New name">
-        {(control) => <input {...control} class="input" name="name" required maxLength={100} defaultValue={name} />}
-      </Field>
-    ),
-    action: async (form) => {
-      await change(`${path}/rename`, { name: textOf(form, 'name') });
-      return 'The account is renamed.';
-    },
-  };
-}
-
-function suspendAct({ name, open_holds: open }: Account, path: string): Act {
-  return {
-    question: `Suspend “${name}”?`,
-    consequence: 'Its keys are refused within seconds, and nothing is accepted for it until you resume it.',
-    doIt: 'Suspend account',
-    busyText: 'Suspending…',
-    children: (
-      <label class="check">
-        <input type="checkbox" name="cancel" value="yes" />
-        <span>{`Cancel its open generations too (${numberText(open)})`}</span>
-      </label>
-    ),
-    action: async (form) => {
-      const { work } = await change<Suspended>(`${path}/suspend`, { cancel_work: form.get('cancel') === 'yes' });
-      return `The account is suspended.${workText(work)}`;
-    },
-  };
+/** What became of the open generations of an account, if they were to end. */
+interface Suspended {
+  readonly work?: { readonly cancelled: number; readonly stopping: number; readonly unfinished: number };
 }
 
 function workText(work: Suspended['work']): string {
@@ -185,16 +199,26 @@ function workText(work: Suspended['work']): string {
   return ` ${counted(cancelled, 'generation')} cancelled, ${numberText(stopping)} stopping.${open}`;
 }
 
-function resumeAct({ name }: Account, path: string): Act {
-  return {
-    question: `Resume “${name}”?`,
-    consequence: 'Its keys work again within seconds, and it can spend.',
-    isHarmless: true,
-    doIt: 'Resume account',
-    busyText: 'Resuming…',
-    action: async () => {
-      await change(`${path}/resume`);
-      return 'The account is resumed.';
-    },
+/** How far an erasure is: first stored content is removed, and an hour later what arrived late. */
+interface Erasure {
+  readonly erasure: {
+    readonly erasure_id: string;
+    readonly requested_at: string;
+    readonly erased_at?: string;
+    readonly completed_at?: string;
   };
+}
+
+function ErasureState({ id }: { id: string }) {
+  return (
+    <Loaded data={useData<Erasure>(`/operator/erasures/${id}`, { everyMs: 5_000 })} what="the erasure">
+      {({ erasure: { requested_at: requested, erased_at: erased, completed_at: completed } }) => (
+        <Attention>
+          {erased === undefined
+            ? `The account is being erased, since ${timeText(requested)}.`
+            : `The account is erased, since ${timeText(completed ?? erased)}.${completed === undefined ? ' Late remains are removed an hour later.' : ''}`}
+        </Attention>
+      )}
+    </Loaded>
+  );
 }

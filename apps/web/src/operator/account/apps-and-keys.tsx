@@ -1,27 +1,56 @@
-import { useState } from 'preact/hooks';
-import { AppWindow, Ban, Copy, KeyRound, Pencil, Plus } from 'lucide-preact';
+import { AppWindow, Ban, KeyRound, Pencil, Plus } from 'lucide-preact';
 import { dateText, numberText, SCOPE_TEXTS, textOf } from '../../format.js';
 import { askedKey, KeyFields } from '../../keys/key-fields.js';
-import { Button, MoreButton, ShownOnce, useCopy } from '../../parts/buttons.js';
-import { Field } from '../../parts/form.js';
+import { ask } from '../../parts/ask.js';
+import { Button, ShownOnce } from '../../parts/buttons.js';
+import { TextField } from '../../parts/form.js';
+import type { MenuItem } from '../../parts/overlays.js';
 import { Badge, Card, Empty, Loaded, Meter } from '../../parts/parts.js';
 import { ScopeTags } from '../../parts/scope-tags.js';
+import { askItem, type Column, copyItem, Named, None, Table, TableCard } from '../../parts/table.js';
 import { Expiry, UsedOn } from '../../parts/times.js';
-import type { App } from '../../server-types.js';
+import type { App, Scope } from '../../server-types.js';
 import { change } from '../../server.js';
 import { overview } from '../../session.js';
 import { afterChange, type Pages, usePages, useShownOnce } from '../../use-data.js';
-import { type Act, ActDialog } from '../acts.js';
-import { type Account, type AppStorage, bytesText, counted, type Key, type Storage } from '../server-types.js';
-import { RowMenu, Table } from '../../parts/old-table.js';
+import type { Account } from '../account-list.js';
+import { counted } from '../area-page.js';
 
-interface AppsAndKeysProps {
-  readonly path: string;
-  readonly account: Account;
+type Said = (sentence: string) => Promise<void>;
+
+interface AppStorage {
+  readonly app_id: string;
+  readonly name: string;
+  readonly uploads: number;
+  readonly unfinished_uploads: number;
+  readonly upload_bytes: number;
+}
+
+interface Storage {
+  readonly uncharged_content: { readonly bytes: number; readonly generations: number };
+  readonly thumbnails: { readonly bytes: number; readonly generations: number };
+  readonly apps: readonly AppStorage[];
+  readonly limits: Pick<AppStorage, 'uploads' | 'unfinished_uploads' | 'upload_bytes'> & {
+    readonly uncharged_content_bytes: number;
+  };
+}
+
+interface Key {
+  readonly key_id: string;
+  readonly app_id: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** The beginning and the end of the secret; empty for a key of a release that kept neither. */
+  readonly hint: string;
+  readonly monthly_cap?: number;
+  readonly created_at: string;
+  readonly expires_at?: string;
+  readonly revoked_at?: string;
+  readonly last_used_on?: string;
 }
 
 /** The Apps of the account with what they store, and the keys of the account. */
-export function AppsAndKeys({ path, account }: AppsAndKeysProps) {
+export function AppsAndKeys({ path, account }: { path: string; account: Account }) {
   const storage = usePages<'apps', AppStorage, Storage>(`${path}/storage`, 'apps');
   const apps = storage.items.map(({ app_id: id, name }) => ({ id, name }));
   const isErased = account.erased_at !== undefined;
@@ -34,13 +63,27 @@ export function AppsAndKeys({ path, account }: AppsAndKeysProps) {
 }
 
 interface AppsCardProps {
-  readonly path: string;
-  readonly storage: Pages<AppStorage, Storage>;
-  readonly isErased: boolean;
+  path: string;
+  storage: Pages<AppStorage, Storage>;
+  isErased: boolean;
 }
 
 function AppsCard({ path, storage, isErased }: AppsCardProps) {
-  const [asked, setAsked] = useState<Act>();
+  const said = afterChange(storage.reload, 'apps');
+  const create = (): void =>
+    ask({
+      title: 'Create App',
+      text: 'A key of an App sees only what that App has made.',
+      isHarmless: true,
+      doIt: 'Create App',
+      fields: <TextField label="Name" name="name" required maxLength={100} />,
+      act: async (form) => {
+        const name = textOf(form, 'name').trim();
+        await change(`${path}/apps`, { name });
+        return name;
+      },
+      done: (name) => said(`The App ${name} is created.`),
+    });
   return (
     <Card
       id="apps"
@@ -48,87 +91,63 @@ function AppsCard({ path, storage, isErased }: AppsCardProps) {
       isFlush
       actions={
         isErased ? undefined : (
-          <Button isSmall icon={Plus} onClick={() => setAsked(createAppAct(path))}>
+          <Button isSmall icon={Plus} onClick={create}>
             Create App…
           </Button>
         )
       }
     >
       <Loaded data={storage} what="Apps">
-        {(answer) => (
+        {({ uncharged_content: uncharged, thumbnails, limits }) => (
           <>
-            {storage.items.length === 0 ? (
-              <Empty
-                icon={AppWindow}
-                title="No Apps yet"
-                text="A key belongs to an App, and sees only what that made."
-              />
-            ) : (
-              <Table
-                labelledBy="apps"
-                columns={['App', 'Uploads', 'Unfinished uploads', 'Stored files']}
-                hasActs
-                items={storage.items}
-              >
-                {(app) => <AppRow key={app.app_id} app={app} limits={answer.limits} ask={setAsked} />}
-              </Table>
-            )}
-            <MoreButton pages={storage} what="Apps" />
-            <p class="note-row">{storageText(answer)}</p>
+            <Table
+              labelledBy="apps"
+              items={storage.items}
+              idOf={(app) => app.app_id}
+              columns={appColumns(limits)}
+              menu={(app) => [app.name, renameItem(app, said), copyItem(app.app_id)]}
+              more={{ pages: storage, what: 'Apps' }}
+              empty={
+                <Empty
+                  icon={AppWindow}
+                  title="No Apps yet"
+                  text="A key belongs to an App, and sees only what that made."
+                />
+              }
+            />
+            <p class="note-row">
+              {`Uncharged content: ${bytesText(uncharged.bytes)} of ${bytesText(limits.uncharged_content_bytes)}, for ${counted(uncharged.generations, 'generation')}. `}
+              {`Thumbnails: ${bytesText(thumbnails.bytes)}, for ${counted(thumbnails.generations, 'generation')}.`}
+            </p>
           </>
         )}
       </Loaded>
-      <ActDialog act={asked} close={() => setAsked(undefined)} done={afterChange(storage.reload, 'apps')} />
     </Card>
   );
 }
 
-/** What the account stores beside its uploads. */
-function storageText({ uncharged_content: uncharged, thumbnails, limits }: Storage): string {
-  const content = `Uncharged content: ${bytesText(uncharged.bytes)} of ${bytesText(limits.uncharged_content_bytes)}, for ${counted(uncharged.generations, 'generation')}.`;
-  return `${content} Thumbnails: ${bytesText(thumbnails.bytes)}, for ${counted(thumbnails.generations, 'generation')}.`;
+function renameItem({ app_id: id, name }: AppStorage, said: Said): MenuItem {
+  return askItem('Rename…', Pencil, {
+    title: `Rename the App “${name}”`,
+    text: 'People of the account see its name.',
+    isHarmless: true,
+    doIt: 'Rename App',
+    fields: <TextField label="Name" name="name" required maxLength={100} defaultValue={name} />,
+    act: (form) => change(`/operator/apps/${id}/rename`, { name: textOf(form, 'name') }),
+    done: () => said('The App is renamed.'),
+  });
 }
 
-interface AppRowProps {
-  readonly app: AppStorage;
-  readonly limits: Storage['limits'];
-  readonly ask: (act: Act) => void;
+function appColumns(limits: Storage['limits']): readonly Column<AppStorage>[] {
+  return [
+    ['App', (app) => <Named>{app.name}</Named>],
+    ['Uploads', (app) => usedOf(app.uploads, limits.uploads, numberText)],
+    ['Unfinished uploads', (app) => usedOf(app.unfinished_uploads, limits.unfinished_uploads, numberText)],
+    ['Stored files', (app) => usedOf(app.upload_bytes, limits.upload_bytes, bytesText)],
+  ];
 }
 
-function AppRow({ app, limits, ask }: AppRowProps) {
-  const [, copy] = useCopy(app.app_id, 'the App id');
-  return (
-    <tr>
-      <th scope="row">
-        <span class="named">{app.name}</span>
-      </th>
-      <td data-name="Uploads">
-        <Used value={app.uploads} max={limits.uploads} text={numberText} />
-      </td>
-      <td data-name="Unfinished uploads">
-        <Used value={app.unfinished_uploads} max={limits.unfinished_uploads} text={numberText} />
-      </td>
-      <td data-name="Stored files">
-        <Used value={app.upload_bytes} max={limits.upload_bytes} text={bytesText} />
-      </td>
-      <RowMenu
-        of={app.name}
-        items={[
-          { text: 'Rename…', icon: Pencil, act: () => ask(renameAppAct(app)) },
-          { text: 'Copy id', icon: Copy, act: () => void copy() },
-        ]}
-      />
-    </tr>
-  );
-}
-
-interface UsedProps {
-  readonly value: number;
-  readonly max: number;
-  readonly text: (value: number) => string;
-}
-
-function Used({ value, max, text }: UsedProps) {
+function usedOf(value: number, max: number, text: (value: number) => string) {
   return (
     <div class="limit">
       <span class="num">{text(value)}</span> <span class="faint num">{`of ${text(max)}`}</span>
@@ -137,43 +156,12 @@ function Used({ value, max, text }: UsedProps) {
   );
 }
 
-function NameField({ name }: { readonly name?: string }) {
-  return (
-    <Field label="Name">
-      {(control) => <input {...control} class="input" name="name" required maxLength={100} defaultValue={name ?? ''} />}
-    </Field>
-  );
-}
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
 
-function createAppAct(path: string): Act {
-  return {
-    question: 'Create App',
-    consequence: 'A key of an App sees only what that App has made.',
-    isHarmless: true,
-    doIt: 'Create App',
-    busyText: 'Creating…',
-    children: <NameField />,
-    action: async (form) => {
-      const name = textOf(form, 'name').trim();
-      await change(`${path}/apps`, { name });
-      return `The App ${name} is created.`;
-    },
-  };
-}
-
-function renameAppAct({ app_id: id, name }: AppStorage): Act {
-  return {
-    question: `Rename the App “${name}”`,
-    consequence: 'People of the account see its name.',
-    isHarmless: true,
-    doIt: 'Rename App',
-    busyText: 'Renaming…',
-    children: <NameField name={name} />,
-    action: async (form) => {
-      await change(`/operator/apps/${id}/rename`, { name: textOf(form, 'name') });
-      return 'The App is renamed.';
-    },
-  };
+function bytesText(bytes: number): string {
+  const power = Math.min(3, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const format = { style: 'unit', unit: UNITS[power], maximumFractionDigits: 1 } as const;
+  return new Intl.NumberFormat(undefined, format).format(bytes / 1_000 ** power);
 }
 
 interface MadeKey {
@@ -182,36 +170,57 @@ interface MadeKey {
 }
 
 interface KeysCardProps {
-  readonly path: string;
-  readonly currency: string;
-  readonly apps: readonly App[];
-  readonly isErased: boolean;
+  path: string;
+  currency: string;
+  apps: readonly App[];
+  isErased: boolean;
 }
 
 /** The keys of the account. The secret of a new one is shown once, and is stored only in this component. */
 function KeysCard({ path, currency, apps, isErased }: KeysCardProps) {
   const keys = usePages<'keys', Key>(`${path}/keys`, 'keys');
   const [made, setMade, forget] = useShownOnce<MadeKey>('keys');
-  const [asked, setAsked] = useState<Act>();
-  const names = new Map(apps.map(({ id, name }) => [id, name]));
+  const said = afterChange(keys.reload, 'keys');
+  const shown = overview.value;
+  const create = (): void =>
+    ask({
+      title: 'Create key',
+      text: 'The key spends the credits of this account. You see its secret once, and hand it over.',
+      isHarmless: true,
+      doIt: 'Create key',
+      fields: shown && <KeyFields overview={shown} currency={currency} apps={apps} />,
+      act: (form) => {
+        const { app_id: appId = apps[0]?.id, ...asked } = askedKey(form);
+        return change<MadeKey>(`/operator/apps/${appId}/keys`, asked);
+      },
+      done: (key) => {
+        setMade(key);
+        return said(`The key ${key.key.name} is created. Copy its secret now.`);
+      },
+    });
   return (
-    <Card
+    <TableCard
       id="keys"
       title="API keys"
-      isFlush
       actions={
         isErased || apps.length === 0 ? undefined : (
-          <Button
-            isSmall
-            icon={Plus}
-            onClick={() => {
-              setMade(undefined);
-              setAsked(createKeyAct(apps, currency, setMade));
-            }}
-          >
+          <Button isSmall icon={Plus} onClick={create}>
             Create key…
           </Button>
         )
+      }
+      pages={keys}
+      what="keys"
+      idOf={(key) => key.key_id}
+      isOver={(key) => key.revoked_at !== undefined}
+      columns={keyColumns(apps)}
+      menu={(key) => [key.name, copyItem(key.key_id), ...(key.revoked_at === undefined ? [revokeItem(key, said)] : [])]}
+      empty={
+        <Empty
+          icon={KeyRound}
+          title="No API keys yet"
+          text={apps.length === 0 ? 'Create an App first.' : 'A program needs a key to call the API.'}
+        />
       }
     >
       {made === undefined ? null : (
@@ -222,105 +231,35 @@ function KeysCard({ path, currency, apps, isErased }: KeysCardProps) {
           </ShownOnce>
         </div>
       )}
-      <Loaded data={keys} what="keys">
-        {() => (
-          <>
-            {keys.items.length === 0 ? (
-              <Empty
-                icon={KeyRound}
-                title="No API keys yet"
-                text={apps.length === 0 ? 'Create an App first.' : 'A program needs a key to call the API.'}
-              />
-            ) : (
-              <Table
-                labelledBy="keys"
-                columns={['Name', 'Key', 'App', 'Scopes', 'Last used', 'Monthly limit', 'Expires']}
-                hasActs
-                items={keys.items}
-              >
-                {(key) => <KeyRow key={key.key_id} shown={key} appName={names.get(key.app_id)} ask={setAsked} />}
-              </Table>
-            )}
-            <MoreButton pages={keys} what="keys" />
-          </>
-        )}
-      </Loaded>
-      <ActDialog act={asked} close={() => setAsked(undefined)} done={afterChange(keys.reload, 'keys')} />
-    </Card>
+    </TableCard>
   );
 }
 
-interface KeyRowProps {
-  readonly shown: Key;
-  readonly appName: string | null | undefined;
-  readonly ask: (act: Act) => void;
-}
-
-function KeyRow({ shown: key, appName, ask }: KeyRowProps) {
-  const { revoked_at: revoked, monthly_cap: cap } = key;
-  const [, copy] = useCopy(key.key_id, 'the id');
-  return (
-    <tr class={revoked === undefined ? undefined : 'over'}>
-      <th scope="row">
-        <span class="named">{key.name}</span>
-        <small>{`Created ${dateText(key.created_at)}`}</small>
-      </th>
-      <td data-name="Key">{key.hint === '' ? <span class="faint">–</span> : <code class="nowrap">{key.hint}</code>}</td>
-      <td data-name="App">{appName ?? key.app_id}</td>
-      <td data-name="Scopes">
-        <ScopeTags scopes={key.scopes} textOf={(scope) => SCOPE_TEXTS[scope]} />
-      </td>
-      <td data-name="Last used">
-        <UsedOn day={key.last_used_on ?? null} />
-      </td>
-      <td data-name="Monthly limit">{cap === undefined ? <span class="faint">No limit</span> : numberText(cap)}</td>
-      <td data-name="Expires">
-        {revoked === undefined ? (
-          <Expiry at={key.expires_at ?? null} />
-        ) : (
-          <Badge look="plain">{`Revoked ${dateText(revoked)}`}</Badge>
-        )}
-      </td>
-      <RowMenu
-        of={key.name}
-        items={[
-          { text: 'Copy id', icon: Copy, act: () => void copy() },
-          ...(revoked === undefined
-            ? [{ text: 'Revoke…', icon: Ban, act: () => ask(revokeAct(key)), isDangerous: true }]
-            : []),
-        ]}
-      />
-    </tr>
-  );
-}
-
-function revokeAct({ key_id: id, name }: Key): Act {
-  return {
-    question: `Revoke the key “${name}”?`,
-    consequence: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
+function revokeItem({ key_id: id, name }: Key, said: Said): MenuItem {
+  return askItem('Revoke…', Ban, {
+    title: `Revoke the key “${name}”?`,
+    text: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
     doIt: 'Revoke key',
-    busyText: 'Revoking…',
-    action: async () => {
-      await change(`/operator/keys/${id}/revoke`);
-      return `The key ${name} is revoked.`;
-    },
-  };
+    act: () => change(`/operator/keys/${id}/revoke`),
+    done: () => said(`The key ${name} is revoked.`),
+  });
 }
 
-function createKeyAct(apps: readonly App[], currency: string, show: (made: MadeKey) => void): Act {
-  const shown = overview.value;
-  return {
-    question: 'Create key',
-    consequence: 'The key spends the credits of this account. You see its secret once, and hand it over.',
-    isHarmless: true,
-    doIt: 'Create key',
-    busyText: 'Creating…',
-    children: shown === undefined ? null : <KeyFields overview={shown} currency={currency} apps={apps} />,
-    action: async (form) => {
-      const { app_id: appId = apps[0]?.id, ...asked } = askedKey(form);
-      const made = await change<MadeKey>(`/operator/apps/${appId}/keys`, asked);
-      show(made);
-      return `The key ${asked.name} is created. Copy its secret now.`;
-    },
-  };
+function keyColumns(apps: readonly App[]): readonly Column<Key>[] {
+  return [
+    ['Name', (key) => <Named note={`Created ${dateText(key.created_at)}`}>{key.name}</Named>],
+    ['Key', ({ hint }) => (hint === '' ? <None /> : <code class="nowrap">{hint}</code>)],
+    ['App', ({ app_id: id }) => apps.find((app) => app.id === id)?.name ?? id],
+    ['Scopes', ({ scopes }) => <ScopeTags scopes={scopes} textOf={(scope) => SCOPE_TEXTS[scope]} />],
+    ['Last used', (key) => <UsedOn day={key.last_used_on ?? null} />],
+    [
+      'Monthly limit',
+      ({ monthly_cap: cap }) => (cap === undefined ? <span class="faint">No limit</span> : numberText(cap)),
+    ],
+    [
+      'Expires',
+      ({ revoked_at: revoked, expires_at: expires = null }) =>
+        revoked === undefined ? <Expiry at={expires} /> : <Badge look="plain">{`Revoked ${dateText(revoked)}`}</Badge>,
+    ],
+  ];
 }
