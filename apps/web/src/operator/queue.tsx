@@ -60,7 +60,6 @@ export function QueuePage() {
                 acts={({ generation }) =>
                   generation !== undefined && isOpen(generation) ? (
                     <Button
-                      kind="quiet"
                       isSmall
                       label={`Cancel generation ${generation.generation_id}`}
                       onClick={() => cancel(generation, said)}
