@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { clearDrafts } from './playground/draft.js';
 import type { Overview } from './server-types.js';
 import { isUnreachable, read, sentenceOf } from './server.js';
 
@@ -37,4 +38,14 @@ export function followOverview(): void {
   window.addEventListener('pageshow', ({ persisted }) => {
     if (persisted) void reloadOverview();
   });
+}
+
+/** Signs this browser out, and removes what it keeps of the account. A form of HTML, since the answer is another page. */
+export function signOut(): void {
+  clearDrafts();
+  const form = document.createElement('form');
+  form.method = 'post';
+  form.action = '/sign-out';
+  document.body.append(form);
+  form.submit();
 }

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { LogOut, Monitor, Smartphone } from 'lucide-preact';
-import { signOut } from '../frame/sign-out.js';
+import { reloadOverview, signOut } from '../session.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
 import { Button, ConfirmButton, CopyableId } from '../parts/buttons.js';
 import { Field } from '../parts/form.js';
@@ -8,7 +8,6 @@ import { Icon } from '../parts/icon.js';
 import { Badge, Card, Facts, Fault, Loaded, Page, type PageProps, Time } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
 import type { Identity, Overview, Session } from '../server-types.js';
-import { reloadOverview } from '../session.js';
 import { change, pointerOf } from '../server.js';
 import { afterChange, focusOn, focusOnFaulty, useAction, useData } from '../use-data.js';
 import { PasskeyList, RemoveButton, SignInAgain } from './passkeys.js';

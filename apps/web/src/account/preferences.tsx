@@ -1,6 +1,5 @@
 import { hasShortcuts, theme, THEMES } from '../frame/preferences.js';
-import { ShortcutList } from '../frame/shortcut-list.js';
-import { SHORTCUTS, SINGLE_KEYS } from '../frame/shortcuts.js';
+import { ShortcutList, SHORTCUTS, SINGLE_KEYS } from '../frame/shortcuts.js';
 import { Segments } from '../parts/fields.js';
 import { Card } from '../parts/parts.js';
 

@@ -26,10 +26,8 @@ import { Icon } from '../parts/icon.js';
 import { MenuButton } from '../parts/overlays.js';
 import { PlaceLink } from '../parts/parts.js';
 import { hrefOf, type PageName, PAGES, place } from '../places.js';
-import { overview } from '../session.js';
-import { openPalette } from './palette-state.js';
-import { COMMAND } from './shortcuts.js';
-import { signOut } from './sign-out.js';
+import { overview, signOut } from '../session.js';
+import { COMMAND, openPalette } from './shortcuts.js';
 
 const ICONS: Readonly<Record<PageName, LucideIcon>> = {
   'overview': House,

@@ -2,8 +2,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { asked } from '../parts/ask.js';
 import { announce } from '../parts/toasts.js';
-import { isHelpOpen, isPaletteOpen } from './palette-state.js';
-import { followShortcuts } from './shortcuts.js';
+import { followShortcuts, isHelpOpen, isPaletteOpen } from './shortcuts.js';
 
 /** The shortcuts, and what opens over every page: loaded when it is first opened. */
 export function Overlays() {

@@ -16,19 +16,16 @@ import { promptOf } from '../generations/generation-texts.js';
 import { useModels } from '../models/use-models.js';
 import { AskDialog } from '../parts/ask-dialog.js';
 import { Icon } from '../parts/icon.js';
-import { Button, useCopy } from '../parts/buttons.js';
+import { Button, copyText } from '../parts/buttons.js';
 import { Dialog } from '../parts/overlays.js';
 import { announce, say } from '../parts/toasts.js';
 import { goTo, hrefOf, type PageName, PAGES } from '../places.js';
 import type { AccountGeneration } from '../server-types.js';
-import { overview } from '../session.js';
+import { overview, signOut } from '../session.js';
 import { useData } from '../use-data.js';
 import { iconOf } from './frame.js';
-import { handedPrompt, isHelpOpen, isPaletteOpen } from './palette-state.js';
+import { handedPrompt, isHelpOpen, isPaletteOpen, ShortcutList, SHORTCUTS, SINGLE_KEYS } from './shortcuts.js';
 import { theme, THEMES } from './preferences.js';
-import { ShortcutList } from './shortcut-list.js';
-import { SHORTCUTS, SINGLE_KEYS } from './shortcuts.js';
-import { signOut } from './sign-out.js';
 
 /** What can be chosen in the palette. */
 interface Entry {
@@ -182,7 +179,6 @@ const PAUSE_MS = 200;
 
 /** What matches a text; without one, recent generations first. */
 function useGroups(text: string): readonly Group[] {
-  const acts = useActs();
   const generations = useGenerations(text);
   const create = useCreate(text);
   const pages = pageEntries();
@@ -191,11 +187,11 @@ function useGroups(text: string): readonly Group[] {
       ? [
           { title: 'Recent generations', entries: generations },
           { title: 'Pages', entries: pages },
-          { title: 'Acts', entries: acts },
+          { title: 'Acts', entries: acts() },
         ]
       : [
           { title: 'Pages', entries: pages.filter((entry) => matches(entry, text)) },
-          { title: 'Acts', entries: acts.filter((entry) => matches(entry, text)) },
+          { title: 'Acts', entries: acts().filter((entry) => matches(entry, text)) },
           { title: 'Generations', entries: generations },
           { title: 'Create', entries: create },
         ];
@@ -227,9 +223,11 @@ function pageEntries(): readonly Entry[] {
     }));
 }
 
-function useActs(): readonly Entry[] {
+function acts(): readonly Entry[] {
   const mcpUrl = overview.value?.mcp_url ?? null;
-  const [, copy] = useCopy(mcpUrl ?? '', 'the MCP address');
+  const copyUrl = async (url: string): Promise<void> => {
+    if (await copyText(url, 'the MCP address')) announce('The MCP address is copied.');
+  };
   return [
     { text: 'New generation', words: 'create playground', icon: WandSparkles, run: () => goTo(hrefOf('playground')) },
     {
@@ -244,15 +242,7 @@ function useActs(): readonly Entry[] {
       icon: Webhook,
       run: () => goTo(hrefOf('webhooks', { query: { new: '1' } })),
     },
-    ...(mcpUrl === null
-      ? []
-      : [
-          {
-            text: 'Copy MCP address',
-            icon: Copy,
-            run: () => void copy().then((isCopied) => (isCopied ? announce('The MCP address is copied.') : undefined)),
-          },
-        ]),
+    ...(mcpUrl === null ? [] : [{ text: 'Copy MCP address', icon: Copy, run: () => void copyUrl(mcpUrl) }]),
     ...THEMES.filter((one) => one !== theme.value).map((one) => ({
       text: `Switch to the ${one} theme`,
       words: 'appearance dark light mode',

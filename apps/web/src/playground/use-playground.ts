@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GenerationRequest, Output, Task } from '../api-types.js';
 import { isOpen } from '../generations/generation-texts.js';
 import type { ConsoleModel } from '../models/use-models.js';
-import { handedPrompt } from '../frame/palette-state.js';
+import { handedPrompt } from '../frame/shortcuts.js';
 import { announce, say } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { AccountGeneration, GenerationDetail, GenerationInput, Overview } from '../server-types.js';

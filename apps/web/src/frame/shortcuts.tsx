@@ -1,5 +1,16 @@
-import { isHelpOpen, isPaletteOpen, openPalette } from './palette-state.js';
+import { signal } from '@preact/signals';
 import { hasShortcuts } from './preferences.js';
+
+/** Whether the command palette is open. */
+export const isPaletteOpen = signal(false);
+/** Whether the list of shortcuts is open. */
+export const isHelpOpen = signal(false);
+/** A prompt from the palette, until the playground has taken it: prompts must not be in addresses. */
+export const handedPrompt = signal<string | undefined>(undefined);
+
+export function openPalette(): void {
+  isPaletteOpen.value = true;
+}
 
 /** The key that shortcuts are pressed with. */
 export const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
@@ -53,4 +64,22 @@ function onKeyDown(event: KeyboardEvent): void {
 function isTaken(target: EventTarget | null): boolean {
   const isField = (target as Element).closest('input, textarea, select, [contenteditable]') !== null;
   return isField || document.querySelector('dialog[open], .menu:popover-open') !== null;
+}
+
+/** Shortcuts with their keys. */
+export function ShortcutList({ shortcuts }: { shortcuts: readonly Shortcut[] }) {
+  return (
+    <dl class="keys-list">
+      {shortcuts.map(({ keys, text }) => (
+        <div key={text}>
+          <dt class="row">
+            {keys.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
