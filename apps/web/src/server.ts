@@ -10,7 +10,7 @@ export const API = '/console/api';
 
 /** Reads are tried twice: a page that stays open tries again by itself. */
 const READ_TRIES = 2;
-const WRITE_TRIES = 3;
+const WRITE_TRIES = 6;
 
 const own = new Transport(window.location.origin, undefined, API);
 

@@ -18,14 +18,12 @@ const PREFIX = 'darkroom.draft.';
 /** The draft of an account, which stays in this browser until its person signs out. */
 export function readDraft(accountId: string): Draft | undefined {
   try {
-    const draft = JSON.parse(localStorage.getItem(PREFIX + accountId) ?? '') as Partial<Draft> | null;
-    const setup = draft?.setup;
-    const isWhole =
-      typeof draft?.from === 'string' &&
-      [setup?.model_key, setup?.prompt, setup?.negative_prompt].every((text) => typeof text === 'string') &&
-      Object.values(setup?.texts ?? { none: undefined }).every((text) => typeof text === 'string');
-    return isWhole ? (draft as Draft) : undefined;
+    const draft = JSON.parse(localStorage.getItem(PREFIX + accountId) ?? '') as Draft;
+    const { model_key: key, prompt, negative_prompt: negative, texts } = draft.setup;
+    const all: unknown[] = [draft.from, key, prompt, negative, ...Object.values(texts)];
+    return all.every((text) => typeof text === 'string') ? draft : undefined;
   } catch {
+    // None is stored, it is of another release, or nothing may be stored.
     return undefined;
   }
 }

@@ -1,21 +1,27 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Link, Package } from 'lucide-preact';
-import type { GenerationRequest, Task } from '../api-types.js';
 import { type ConsoleModel, useModels } from '../models/use-models.js';
-import { Button, Copyable, useCopy } from '../parts/buttons.js';
+import { Button, useCopy } from '../parts/buttons.js';
 import { Empty, Fault, Loaded, type PageProps, Page } from '../parts/parts.js';
-import { changeQuery, hrefOf, place } from '../places.js';
+import { hrefOf, place } from '../places.js';
 import { useLatest } from '../use-data.js';
 import { RequestCode } from './code/request-code.js';
 import { ActBar } from './form/act-bar.js';
+import { layoutOf } from './form/parameters.js';
 import { RequestForm } from './form/request-form.js';
 import { HistoryStrip } from './result/history-strip.js';
 import { ResultPane } from './result/result-pane.js';
-import { codeRequest, faultsOf, isShownAtField, outputsText, usePlayground } from './use-playground.js';
+import { codeRequest, usePlayground } from './use-playground.js';
 
 /** Creates images and videos in the App of this page. */
 export function PlaygroundPage({ overview }: PageProps) {
   const models = useModels();
+  const skeleton = (
+    <div class="play">
+      <div class="play-form" />
+      <div class="play-out" />
+    </div>
+  );
   return (
     <Page title="Playground" width="full" actions={<ShareButton />}>
       {overview.account.is_suspended ? (
@@ -23,7 +29,7 @@ export function PlaygroundPage({ overview }: PageProps) {
           <Fault text="The account is suspended. Nothing can be created until the operator resumes it." />
         </div>
       ) : (
-        <Loaded data={models} what="models" skeleton={<PlaygroundSkeleton />}>
+        <Loaded data={models} what="models" skeleton={skeleton}>
           {(all) => {
             const first = all.find(({ is_test: isTest }) => !isTest) ?? all[0];
             return first === undefined ? (
@@ -38,22 +44,11 @@ export function PlaygroundPage({ overview }: PageProps) {
   );
 }
 
-function PlaygroundSkeleton() {
-  return (
-    <div class="play">
-      <div class="play-form" />
-      <div class="play-out" />
-    </div>
-  );
-}
-
 /** Copies the address, which leads others of the account to the same settings. */
 function ShareButton() {
   const { from, model } = place.value.query;
-  const [isCopied, copy] = useCopy(
-    new URL(hrefOf('playground', { query: { from, model } }), location.href).href,
-    'the address',
-  );
+  const href = hrefOf('playground', { query: { from, model } });
+  const [isCopied, copy] = useCopy(location.origin + href, 'the address');
   return (
     <Button kind="quiet" icon={Link} label="Share setup" onClick={() => void copy()}>
       <span class="wide-only">{isCopied ? 'Address copied' : 'Share setup'}</span>
@@ -62,15 +57,15 @@ function ShareButton() {
 }
 
 interface PlaygroundProps extends PageProps {
-  readonly models: readonly ConsoleModel[];
-  readonly first: ConsoleModel;
+  models: readonly ConsoleModel[];
+  first: ConsoleModel;
 }
 
 /** The form for a request, its result, the same request as code, and the history. */
 function Playground({ overview, models, first }: PlaygroundProps) {
   const root = useRef<HTMLDivElement>(null);
   const playground = usePlayground({ overview, models, first, root });
-  const { from, form, references, fileFault, request, estimated, fault, creating, take, submit, varySeed } = playground;
+  const { from, form, references, creating, request, submit } = playground;
   const press = useLatest(() => submit());
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
@@ -82,6 +77,8 @@ function Playground({ overview, models, first }: PlaygroundProps) {
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
   }, [press]);
+  const { modality } = form.model;
+  const { count } = layoutOf(form.fields, form.request.parameters ?? {});
   return (
     <div
       ref={root}
@@ -90,36 +87,24 @@ function Playground({ overview, models, first }: PlaygroundProps) {
         const files = [...(event.clipboardData?.files ?? [])];
         if (files.length === 0) return;
         event.preventDefault();
-        take(files);
+        references.take(form.model, files);
       }}
     >
       <form class="play-form" onSubmit={submit} noValidate aria-label="Request">
         <div class="play-fields">
-          <RequestForm
-            models={models}
-            form={form}
-            picked={(key) => {
-              form.pickModel(key);
-              changeQuery({ model: key });
-            }}
-            references={references}
-            addFiles={take}
-            fileFault={fileFault}
-            faultAt={faultsOf(form.faults, fault, estimated)}
-          />
+          <RequestForm models={models} form={form} references={references} faultAt={playground.faultAt} />
         </div>
         <ActBar
-          estimated={estimated}
-          available={overview.account.available_credits}
-          what={outputsText(form)}
+          estimated={playground.estimated}
+          what={count === 1 ? modality : `${count} ${modality}s`}
           isBusy={creating !== undefined}
-          fault={fault === undefined || isShownAtField(fault) ? undefined : fault.sentence}
-          faultCode={fault?.code ?? ''}
-          varySeed={varySeed}
+          fault={playground.fault}
+          varySeed={playground.varySeed}
         />
       </form>
       <section class="play-out" aria-label="Result">
         <ResultPane
+          key={from}
           id={from}
           details={playground.details}
           made={playground.shown}
@@ -127,27 +112,11 @@ function Playground({ overview, models, first }: PlaygroundProps) {
           acts={playground.acts}
           view={playground.view}
           select={playground.setView}
+          request={request}
           code={<RequestCode request={codeRequest(form, references)} />}
-          json={(task) => JsonView({ request, task })}
         />
         <HistoryStrip generations={playground.history} currentId={from} />
       </section>
-    </div>
-  );
-}
-
-/** The body of the request, and the response where a generation is shown. */
-function JsonView({ request, task }: { readonly request: GenerationRequest; readonly task: Task | undefined }) {
-  return (
-    <div class="stack">
-      <h2>Request</h2>
-      <Copyable text={JSON.stringify(request, null, 2)} what="the request" />
-      <h2>Response</h2>
-      {task === undefined ? (
-        <p class="small muted">The generation, once there is one.</p>
-      ) : (
-        <Copyable text={JSON.stringify(task, null, 2)} what="the response" />
-      )}
     </div>
   );
 }

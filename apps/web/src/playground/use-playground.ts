@@ -1,76 +1,79 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { GenerationRequest, Output, Task } from '../api-types.js';
+import type { GenerationRequest, Task } from '../api-types.js';
 import { isOpen } from '../generations/generation-texts.js';
 import type { ConsoleModel } from '../models/use-models.js';
 import { handedPrompt } from '../frame/shortcuts.js';
 import { announce, say } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { AccountGeneration, GenerationDetail, GenerationInput, Overview } from '../server-types.js';
-import { codeOf, pointerOf, read, sentenceOf } from '../server.js';
+import { change, codeOf, inApp, isUnreachable, randomKey, read } from '../server.js';
 import { reloadOverview } from '../session.js';
-import { useAction, useData } from '../use-data.js';
+import { useData } from '../use-data.js';
 import type { CodeRequest } from './code/request-code.js';
-import { Creates, isUnknown } from './creates.js';
 import { keepDraft, readDraft, type Setup } from './draft.js';
-import { type Estimated, useEstimate } from './form/act-bar.js';
-import { countOf, parameterFields, randomSeed, shapeOf } from './form/parameters.js';
-import { addFiles, type EarlierReference, fileOf, type References, useReferences } from './form/references.js';
-import { type Form, keyOf, setupOf, useForm } from './form/use-form.js';
-import type { Asked, Made, ResultActs, View } from './result/result-pane.js';
+import { type Refusal, refusalIn, useEstimate } from './form/act-bar.js';
+import { layoutOf, type ParameterField, parameterFields, randomSeed } from './form/parameters.js';
+import { fileOf, type References, useReferences } from './form/references.js';
+import { type Form, keyOf, type KnownRequest, setupOf, useForm } from './form/use-form.js';
+import type { Made, ResultActs, View } from './result/result-pane.js';
 
 /** A refusal, by the server or by this page. */
-interface CreateFault {
-  readonly sentence: string;
-  /** The JSON Pointer of its field; empty for none. */
-  readonly pointer: string;
-  readonly code: string;
+interface CreateFault extends Refusal {
   /** The request that was refused: what has changed since then may be valid. */
   readonly asked: string;
 }
 
-export interface PlaygroundParts {
-  readonly overview: Overview;
-  readonly models: readonly ConsoleModel[];
+interface PlaygroundParts {
+  overview: Overview;
+  models: readonly ConsoleModel[];
   /** The model that the form begins with, if nothing names another one. */
-  readonly first: ConsoleModel;
-  readonly root: { readonly current: HTMLElement | null };
+  first: ConsoleModel;
+  root: { readonly current: HTMLElement | null };
 }
 
 /** The state of the playground: what is entered, what was created, and what is shown. */
 export function usePlayground({ overview, models, first, root }: PlaygroundParts) {
   const { console_app_id: appId, account } = overview;
   const { from } = place.value.query;
-  const form = useForm(models, first, useInitial(account.id, models, first));
+  const form = useForm(models, first, () => initialSetup(account.id, models, first));
+  const { model, setup, faults } = form;
   const references = useReferences(appId);
-  const [fileFault, setFileFault] = useState<string>();
   const [view, setView] = useState<View>('result');
   const [made, setMade] = useState<readonly Made[]>([]);
   const [warned, setWarned] = useState('');
-  const details = useDetails(from);
+  const details = useData(from === undefined ? '' : `/generations/${encodeURIComponent(from)}`, { load: readDetails });
   const history = useHistory(appId);
-  useHandedPrompt(form.setPrompt);
   const filling = useFilling({ form, references, models, details: details.value, from, appId });
-  useEffect(() => keepDraft(account.id, { from: from ?? '', setup: form.setup }), [account.id, from, form.setup]);
+  // The example is in the form now, where a person may change it.
+  useEffect(() => changeQuery({ example: undefined }), []);
+  useEffect(() => keepDraft(account.id, { from: from ?? '', setup }), [account.id, from, setup]);
+  useHandedPrompt((prompt) => form.change({ prompt }));
 
-  const request = withFiles(form.request, form.model, references);
+  const ids = model.limits.max_reference_uploads === 0 ? [] : references.all.flatMap(({ uploadId }) => uploadId ?? []);
+  const request = { ...form.request, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
   const asked = JSON.stringify(request);
-  const estimated = useEstimate(appId, Object.keys(form.faults).length > 0 ? undefined : request);
-  const creating = useCreating({
-    appId,
-    root,
-    created: (one) => {
-      setMade((before) => [one, ...before]);
-      filling.created(one.task.generation_id);
-      if (place.value.page === 'playground')
-        goTo(hrefOf('playground', { query: { from: one.task.generation_id } }), { keepsScroll: true });
-      void reloadOverview();
-      void history.reload();
-    },
+  const estimated = useEstimate(appId, Object.keys(faults).length > 0 ? undefined : request);
+  const reload = (): void => void Promise.all([reloadOverview(), history.reload()]);
+  const creating = useCreating(appId, root, (one) => {
+    const { generation_id: id } = one.task;
+    setMade((before) => [one, ...before]);
+    filling.created(id);
+    if (place.value.page === 'playground') goTo(hrefOf('playground', { query: { from: id } }), { keepsScroll: true });
+    reload();
   });
   const fault = creating.fault?.asked === asked ? creating.fault : undefined;
-  const wasMade = made.some((one) => JSON.stringify(one.request) === asked && !hasFailed(one.task, history.value));
-  const isRepeat = hasSeed(request) && (wasMade || filling.isSame);
+  const hasFailed = ({ generation_id: id }: Task): boolean =>
+    ['failed', 'cancelled'].includes(history.generations.find((one) => one.generation_id === id)?.status ?? '');
+  const wasMade = made.some((one) => JSON.stringify(one.request) === asked && !hasFailed(one.task));
+  const isRepeat = form.request.parameters?.['seed'] !== undefined && (wasMade || filling.isSame);
 
+  const vary = (field: ParameterField): void => {
+    const seed = randomSeed(field);
+    form.setText(field.name, seed);
+    say(`Seed ${seed} is set.`);
+    root.current?.querySelector<HTMLElement>('.act-bar [type=submit]')?.focus();
+  };
+  const ownSeed = seedOf(form.fields);
   const create = (wanted: GenerationRequest): void => {
     setView('result');
     void creating.create(wanted);
@@ -78,100 +81,103 @@ export function usePlayground({ overview, models, first, root }: PlaygroundParts
   const submit = (event?: SubmitEvent): void => {
     event?.preventDefault();
     if (creating.asked !== undefined) return;
-    const why = whyNotYet(form, references, asked);
-    if (why !== undefined) creating.setFault(why);
+    const why = whyNotYet(form, references);
+    if (why !== undefined) creating.setFault({ ...why, asked });
     else if (isRepeat && warned !== asked) setWarned(asked);
     else create(request);
   };
-  const take = (files: readonly File[]): void => setFileFault(addFiles(form.model, references, files));
   return {
     from,
     form,
     references,
-    fileFault,
     view,
     setView,
     details,
     request,
     estimated,
     fault,
-    creating: creating.asked,
-    take,
     submit,
+    creating: creating.asked,
     shown: made.find(({ task }) => task.generation_id === from),
-    history: withMade(history.value, made, appId),
+    history: history.generations,
     /** Set once the person has been told that the request repeats an earlier one. */
-    varySeed: warned === asked && isRepeat ? () => vary(form, models, form.model.model_key, root) : undefined,
-    acts: actsOf({
-      models,
-      form,
-      references,
-      filling,
-      take,
-      vary: (key) => vary(form, models, key, root),
-      again: (of) => create(made.find(({ task }) => task.generation_id === of.generation_id)?.request ?? requestOf(of)),
-      ended: () => {
-        void reloadOverview();
-        void history.reload();
-      },
-    }),
+    varySeed: warned === asked && isRepeat && ownSeed !== undefined ? () => vary(ownSeed) : undefined,
+    acts: {
+      ...actsOf({ form, references, models, filling, vary }),
+      again: (of: GenerationDetail) =>
+        create(made.find(({ task }) => task.generation_id === of.generation_id)?.request ?? requestOf(of)),
+      ended: reload,
+    },
+    faultAt: (pointer: string) => faultAt(pointer, faults, fault, estimated.refused),
   };
 }
 
-interface ActParts extends Pick<ResultActs, 'again' | 'ended'> {
-  readonly models: readonly ConsoleModel[];
-  readonly form: Form;
-  readonly references: References;
-  readonly filling: ReturnType<typeof useFilling>;
-  readonly take: (files: readonly File[]) => void;
-  readonly vary: (modelKey: string) => void;
+interface ActParts extends Pick<FillingParts, 'form' | 'references' | 'models'> {
+  filling: ReturnType<typeof useFilling>;
+  vary: (field: ParameterField) => void;
 }
 
-/** What a result offers. */
-function actsOf({ models, form, references, filling, take, vary: varySeed, again, ended }: ActParts): ResultActs {
+/** What a result offers for the form. */
+function actsOf({ form, references, models, filling, vary }: ActParts): Omit<ResultActs, 'again' | 'ended'> {
+  const { model } = form;
+  const fieldsOf = (key: string): readonly ParameterField[] => {
+    const found = models.find(({ model_key: one }) => one === key);
+    return found === undefined ? [] : parameterFields(found);
+  };
   return {
-    layoutOf: (of) => layoutOf(models, of),
-    canVary: ({ model_key: key }) => seedField(models, key) !== undefined,
+    layoutOf: (of) => layoutOf(fieldsOf(of.model_key), of.parameters),
     vary: (of) => {
-      filling.fill(setupOf(models, of));
-      varySeed(of.model_key);
+      const field = seedOf(fieldsOf(of.model_key));
+      if (field === undefined) return undefined;
+      return () => {
+        filling.fill(setupOf(models, of));
+        vary(field);
+      };
     },
     adopt: filling.isSame ? undefined : filling.adopt,
-    canRefer: form.model.limits.max_reference_uploads > references.all.length,
-    refer: async (output: Output) => {
-      take([await fileOf(output)]);
-      announce('The image is added to the references.');
-    },
-    again,
-    ended,
+    refer:
+      model.limits.max_reference_uploads > references.all.length
+        ? async (output) => {
+            references.take(model, [await fileOf(output)]);
+            announce('The image is added to the references.');
+          }
+        : undefined,
   };
 }
 
-/** Sets another seed, and leads to the button that creates with it. */
-function vary(form: Form, models: readonly ConsoleModel[], key: string, root: PlaygroundParts['root']): void {
-  const field = seedField(models, key);
-  if (field === undefined) return;
-  const seed = randomSeed(field);
-  form.setText(field.name, seed);
-  say(`Seed ${seed} is set.`);
-  root.current?.querySelector<HTMLElement>('.act-bar [type=submit]')?.focus();
+/** The request with its files, as programs have them. */
+export function codeRequest({ request, model }: Form, { all }: References): CodeRequest {
+  const references = all.map(({ name, file, role }) => ({
+    role,
+    filename: file === undefined ? undefined : name,
+    media_type: file?.type,
+  }));
+  return { ...request, references: model.limits.max_reference_uploads === 0 ? [] : references };
+}
+
+/** A required field that is empty is an error when somebody tries to create, and not while they fill the form in. */
+function faultAt(pointer: string, own: Form['faults'], fault: Refusal | undefined, refused: Refusal | undefined) {
+  if (own[pointer] !== undefined) return own[pointer];
+  if (fault !== undefined && isAt(fault.pointer, pointer)) return fault.sentence;
+  return refused?.code === 'FIELD_INVALID' && isAt(refused.pointer, pointer) ? refused.sentence : undefined;
+}
+
+const seedOf = (fields: readonly ParameterField[]) => fields.find(({ kind }) => kind === 'seed');
+
+/** An error within the value of a parameter is shown at the parameter; one of all parameters, at no single one. */
+function isAt(fault: string, field: string): boolean {
+  return fault === field || (field.startsWith('/parameters/') && fault.startsWith(`${field}/`));
 }
 
 /** What the form begins with: an example of a model, or the draft of this address with the model that it names. */
-function useInitial(accountId: string, models: readonly ConsoleModel[], first: ConsoleModel): Setup {
-  const [initial] = useState((): Setup => {
-    const { from = '', model: named, example } = place.value.query;
-    const model = models.find(({ model_key: key }) => key === named);
-    const shown = model?.examples[Number(example)];
-    if (model !== undefined && shown !== undefined) return setupOf(models, { ...shown, model_key: model.model_key });
-    const draft = readDraft(accountId);
-    const key = named ?? (draft?.from === from ? draft.setup.model_key : first.model_key);
-    const empty = { prompt: '', negative_prompt: '', texts: {} };
-    return { ...(draft?.from === from ? draft.setup : empty), model_key: key };
-  });
-  // The example is in the form now, where a person may change it.
-  useEffect(() => changeQuery({ example: undefined }), []);
-  return initial;
+function initialSetup(accountId: string, models: readonly ConsoleModel[], first: ConsoleModel): Setup {
+  const { from = '', model: named, example } = place.value.query;
+  const model = models.find(({ model_key: key }) => key === named);
+  const shown = model?.examples[Number(example)];
+  if (model !== undefined && shown !== undefined) return setupOf(models, { ...shown, model_key: model.model_key });
+  const draft = readDraft(accountId);
+  const setup = draft?.from === from ? draft.setup : setupOf([], { model_key: first.model_key, parameters: {} });
+  return named === undefined ? setup : { ...setup, model_key: named };
 }
 
 /** Takes the prompt that a person has typed into the palette. */
@@ -185,19 +191,15 @@ function useHandedPrompt(take: (prompt: string) => void): void {
   }, [handed]);
 }
 
-/** The generation that the address names. */
-function useDetails(from: string | undefined) {
-  return useData(from === undefined ? '' : `/generations/${encodeURIComponent(from)}`, { load: readDetails });
-}
-
+/** All of a generation that the server has stored. */
 async function readDetails(path: string, signal?: AbortSignal): Promise<GenerationDetail | undefined> {
   if (path === '') return undefined;
   const details = await read<GenerationDetail>(path, signal);
   if (details.request !== null) return details;
   // Where the operator hides requests, people still see those of this page.
-  const { input } = await read<{ readonly input: GenerationInput | null }>(`/playground${path}/input`, signal).catch(
-    () => ({ input: null }),
-  );
+  const { input } = await read<{ input: GenerationInput | null }>(`/playground${path}/input`, signal).catch(() => ({
+    input: null,
+  }));
   if (input === null) return details;
   const { prompt, negative_prompt: negative, parameters } = input;
   // Their addresses are not given; an empty one stands for a file that is still stored.
@@ -206,85 +208,59 @@ async function readDetails(path: string, signal?: AbortSignal): Promise<Generati
   return { ...details, request: { ...request, defaults: [] } };
 }
 
-interface Listed {
-  readonly generations: readonly AccountGeneration[];
-}
-
 const SLOW_MS = 30_000;
 const FAST_MS = 3_000;
 
 /** The last generations of the playground, read again sooner while one has not ended. */
 function useHistory(appId: string) {
   const [everyMs, setEvery] = useState(SLOW_MS);
-  const history = useData<Listed>(`/generations?app_id=${appId}&limit=50`, { everyMs });
-  const isWaiting = history.value?.generations.some(isOpen) ?? false;
+  const path = `/generations?app_id=${appId}&limit=50`;
+  const { value, reload } = useData<{ generations: readonly AccountGeneration[] }>(path, { everyMs });
+  const { generations = [] } = value ?? {};
+  const isWaiting = generations.some(isOpen);
   useEffect(() => setEvery(isWaiting ? FAST_MS : SLOW_MS), [isWaiting]);
-  return history;
-}
-
-/** The list with those of this page that it does not have yet. */
-function withMade(history: Listed | undefined, made: readonly Made[], appId: string) {
-  const listed = history?.generations ?? [];
-  const missing = made.filter(({ task }) => !listed.some((one) => one.generation_id === task.generation_id));
-  const own = missing.map((one) => generationOf(one, appId));
-  return [...own, ...listed];
-}
-
-/** What this page knows of a generation that it has created, until the server lists it. */
-function generationOf({ task, request: { prompt = '' } }: Made, appId: string): AccountGeneration {
-  const app = { id: appId, name: null };
-  const kept = { outputs_removed_at: null, content_removed_at: null };
-  return { ...task, app, creator: { kind: 'person' }, prompt, thumbnails: [], ...kept };
-}
-
-function hasFailed({ generation_id: id }: Task, history: Listed | undefined): boolean {
-  const status = history?.generations.find((one) => one.generation_id === id)?.status;
-  return status === 'failed' || status === 'cancelled';
+  return { generations, reload };
 }
 
 interface FillingParts {
-  readonly form: Form;
-  readonly references: References;
-  readonly models: readonly ConsoleModel[];
-  readonly details: GenerationDetail | undefined;
-  readonly from: string | undefined;
-  readonly appId: string;
+  form: Form;
+  references: References;
+  models: readonly ConsoleModel[];
+  details: GenerationDetail | undefined;
+  from: string | undefined;
+  appId: string;
 }
 
 /** Fills the form with the request of the generation that is shown, unless the person is writing another one. */
 function useFilling({ form, references, models, details, from, appId }: FillingParts) {
   /** The generation that the form has been filled for, and the setup as it was then. */
-  const [draftOf] = useState(() => (form.setup.prompt === '' ? undefined : from));
-  const filledFor = useRef(draftOf);
+  const filledFor = useRef(form.setup.prompt === '' ? undefined : from);
   const filled = useRef('');
   const current = keyOf(form.setup);
-  const known = details?.generation_id === from ? details : undefined;
-  const wanted =
-    known === undefined || known.request === null
-      ? undefined
-      : setupOf(models, { ...known.request, model_key: known.model_key, defaults: known.request.defaults });
+  const setupFor = ({ request, model_key }: GenerationDetail): Setup | undefined =>
+    request === null ? undefined : setupOf(models, { ...request, model_key });
+  const wanted = details === undefined ? undefined : setupFor(details);
   const isSame = wanted !== undefined && keyOf(wanted) === current;
   const fill = (setup: Setup): void => {
     filled.current = keyOf(setup);
     form.fill(setup);
   };
   const adopt = (of: GenerationDetail): void => {
-    if (of.request === null) return;
-    fill(setupOf(models, { ...of.request, model_key: of.model_key }));
-    const kept = of.request.references.filter(({ url }) => url !== undefined);
-    if (of.app.id === appId) references.replace(kept);
-    else void takeOver(kept, references);
+    const setup = setupFor(of);
+    if (setup === undefined) return;
+    fill(setup);
+    void references.adopt(of.request?.references ?? [], of.app.id === appId);
   };
   useEffect(() => {
-    if (known === undefined) return;
+    if (details === undefined) return;
     if (isSame) filled.current = current;
     const isEdited = filled.current !== current && form.setup.prompt !== '';
     if (filledFor.current === from || isEdited) return;
     filledFor.current = from;
-    adopt(known);
+    adopt(details);
     // When another generation is shown, and not when the form changes.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [from, known?.generation_id]);
+  }, [from, details?.generation_id]);
   const created = (id: string): void => {
     filledFor.current = id;
     filled.current = current;
@@ -292,27 +268,19 @@ function useFilling({ form, references, models, details, from, appId }: FillingP
   return { fill, adopt, created, isSame };
 }
 
-/** An upload belongs to its App: files of another one are uploaded again. */
-async function takeOver(earlier: readonly EarlierReference[], references: References): Promise<void> {
-  for (const { upload_id: id, url, role } of earlier) {
-    const file =
-      url === undefined || url === '' ? undefined : await fileOf({ url, media_id: id }).catch(() => undefined);
-    if (file !== undefined) references.add([file], role);
-  }
-}
+/** Codes that do not tell whether the generation was created: a retry with the same key finds out. */
+const UNKNOWN = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'REQUEST_TIMEOUT'];
 
-interface CreatingParts {
-  readonly appId: string;
-  readonly root: PlaygroundParts['root'];
-  readonly created: (made: Made) => void;
-}
+/** A create whose outcome is not known, with its key. */
+let pending: { asked: string; key: string } | undefined;
 
-/** Creates, one at a time, and says why it was refused. */
-function useCreating({ appId, root, created }: CreatingParts) {
-  const creates = useRef(new Creates());
-  const [asked, setAsked] = useState<Asked>();
+/**
+ * Creates, one at a time, and says why it was refused. A create whose outcome is not known is repeated under its key: soon, and
+ * when the person tries again.
+ */
+function useCreating(appId: string, root: PlaygroundParts['root'], created: (made: Made) => void) {
+  const [asked, setAsked] = useState<KnownRequest>();
   const [fault, setFault] = useState<CreateFault>();
-  const { run } = useAction();
   useEffect(() => {
     if (fault === undefined) return;
     const found = root.current?.querySelector<HTMLElement>('.play-fields [aria-invalid=true]');
@@ -325,110 +293,54 @@ function useCreating({ appId, root, created }: CreatingParts) {
     // On a narrow screen the result is below the form.
     if (isCreating) root.current?.querySelector('.play-out')?.scrollIntoView();
   }, [isCreating, root]);
-  const create = (request: GenerationRequest): Promise<boolean> =>
-    run(async () => {
-      setFault(undefined);
-      setAsked({ ...request, parameters: request.parameters ?? {} });
-      try {
-        created({ task: await creates.current.create(appId, request), request });
-      } catch (error) {
-        const more = isUnknown(error)
-          ? ' If the request was accepted, trying again finds it and creates nothing twice.'
-          : '';
-        setFault({
-          sentence: sentenceOf(error) + more,
-          pointer: pointerOf(error),
-          code: codeOf(error),
-          asked: JSON.stringify(request),
-        });
-      } finally {
-        setAsked(undefined);
-      }
-    });
+  const create = async (request: GenerationRequest): Promise<void> => {
+    const text = JSON.stringify(request);
+    const key = pending?.asked === text ? pending.key : randomKey();
+    pending = { asked: text, key };
+    setFault(undefined);
+    setAsked({ ...request, parameters: { ...request.parameters } });
+    try {
+      const task = await change<Task>(inApp(appId, '/generations'), request, { idempotencyKey: key });
+      pending = undefined;
+      created({ task, request });
+    } catch (error) {
+      const isUnknown = isUnreachable(error) || UNKNOWN.includes(codeOf(error));
+      if (!isUnknown) pending = undefined;
+      const more = isUnknown ? ' If the request was accepted, trying again finds it and creates nothing twice.' : '';
+      const refusal = refusalIn(error);
+      setFault({ ...refusal, sentence: refusal.sentence + more, asked: text });
+    } finally {
+      setAsked(undefined);
+    }
+  };
   return { asked, fault, setFault, create };
-}
-
-function withFiles(request: GenerationRequest, { limits }: ConsoleModel, { all }: References): GenerationRequest {
-  const ids = limits.max_reference_uploads === 0 ? [] : all.flatMap(({ uploadId }) => uploadId ?? []);
-  return ids.length === 0 ? request : { ...request, reference_upload_ids: ids };
 }
 
 /** The request of an earlier generation of this page. */
 function requestOf({ model_key, operation, request }: GenerationDetail): GenerationRequest {
-  const { prompt, negative_prompt: negative, parameters = {}, references = [] } = request ?? {};
+  const { prompt, negative_prompt, parameters = {}, references = [] } = request ?? {};
   const ids = references.map(({ upload_id: id }) => id);
   return {
     model_key,
     operation,
     ...(prompt ? { prompt } : {}),
-    ...(negative ? { negative_prompt: negative } : {}),
+    ...(negative_prompt ? { negative_prompt } : {}),
     parameters,
     ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
   };
 }
 
-function hasSeed({ parameters }: GenerationRequest): boolean {
-  return Object.hasOwn(parameters ?? {}, 'seed');
-}
-
-function seedField(models: readonly ConsoleModel[], key: string) {
-  const model = models.find(({ model_key: one }) => one === key);
-  const fields = model === undefined ? undefined : parameterFields(model);
-  return fields?.find(({ field }) => field.kind === 'number' && field.look === 'seed');
-}
-
-function layoutOf(models: readonly ConsoleModel[], { model_key: key, parameters }: Asked) {
-  const model = models.find(({ model_key: one }) => one === key);
-  const fields = model === undefined ? undefined : parameterFields(model);
-  return { shape: shapeOf(fields, parameters), count: countOf(fields, parameters) };
-}
-
-/** Such as "4 images". */
-export function outputsText({ model, fields, request }: Form): string {
-  const count = countOf(fields, request.parameters ?? {});
-  return count === 1 ? model.modality : `${count} ${model.modality}s`;
-}
-
-/** The request of the form with its files, as programs have them. */
-export function codeRequest(form: Form, { all }: References): CodeRequest {
-  const files = form.model.limits.max_reference_uploads === 0 ? [] : all;
-  const references = files.map(({ name, file, role }) => ({
-    role,
-    filename: file === undefined ? undefined : name,
-    media_type: file?.type,
-  }));
-  return { ...form.request, references };
-}
-
 /** What stands in the way of a create, before the server is asked. */
-function whyNotYet(form: Form, { all }: References, asked: string): CreateFault | undefined {
-  const { model, prompt, faults } = form;
-  const fault = (sentence: string, pointer = ''): CreateFault => ({ sentence, pointer, code: '', asked });
-  if (model.prompt_rule === 'required' && prompt.trim() === '') return fault('Write a prompt first.', '/prompt');
-  const [pointer] = Object.keys(faults);
-  if (pointer !== undefined) return fault(faults[pointer] ?? '', pointer);
-  if (all.some(({ state }) => state === 'uploading'))
-    return fault('A reference file is still uploading. Try again in a moment.');
-  if (all.some(({ state }) => state === 'failed'))
-    return fault('A reference file was not uploaded. Upload it again, or remove it.');
-  return undefined;
-}
-
-/** Whether the sentence is shown at the field that it is about. */
-export function isShownAtField({ pointer }: CreateFault): boolean {
-  return pointer !== '' && pointer !== '/model_key' && pointer !== '/operation';
-}
-
-/** A required field that is empty is an error when somebody tries to create, and not while they fill the form in. */
-export function faultsOf(own: Form['faults'], fault: CreateFault | undefined, { refused }: Estimated) {
-  return (pointer: string): string | undefined => {
-    if (own[pointer] !== undefined) return own[pointer];
-    if (fault !== undefined && isAt(fault.pointer, pointer)) return fault.sentence;
-    return refused?.code === 'FIELD_INVALID' && isAt(refused.pointer, pointer) ? refused.sentence : undefined;
-  };
-}
-
-/** An error within the value of a parameter is shown at the parameter; one of all parameters, at no single one. */
-function isAt(fault: string, field: string): boolean {
-  return fault === field || (field.startsWith('/parameters/') && fault.startsWith(`${field}/`));
+function whyNotYet({ model, setup, faults }: Form, { all }: References): Refusal | undefined {
+  const [invalid] = Object.entries(faults);
+  const [pointer, sentence] =
+    model.prompt_rule === 'required' && setup.prompt.trim() === ''
+      ? ['/prompt', 'Write a prompt first.']
+      : (invalid ??
+        (all.some(({ state }) => state === 'uploading')
+          ? ['', 'A reference file is still uploading. Try again in a moment.']
+          : all.some(({ state }) => state === 'failed')
+            ? ['', 'A reference file was not uploaded. Upload it again, or remove it.']
+            : []));
+  return pointer === undefined || sentence === undefined ? undefined : { pointer, sentence, code: '' };
 }

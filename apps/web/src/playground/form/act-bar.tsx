@@ -5,25 +5,27 @@ import { numberText } from '../../format.js';
 import { Button, SubmitButton } from '../../parts/buttons.js';
 import { Attention, creditsText, Fault, PlaceLink } from '../../parts/parts.js';
 import { change, codeOf, inApp, pointerOf, sentenceOf } from '../../server.js';
+import { overview } from '../../session.js';
+
+/** Why a request cannot be sent, or was refused. */
+export interface Refusal {
+  readonly sentence: string;
+  /** Empty for one of this page. */
+  readonly code: string;
+  /** The JSON Pointer of its field; empty for none. */
+  readonly pointer: string;
+}
+
+export function refusalIn(error: unknown): Refusal {
+  return { sentence: sentenceOf(error), code: codeOf(error), pointer: pointerOf(error) };
+}
 
 /** How long the form rests before the cost is requested, in milliseconds. */
 const REST_MS = 400;
 
-export interface Estimated {
-  /** The last known cost; undefined before there is one. */
-  readonly credits: number | undefined;
-  /** Whether the cost is that of the form as it is now. */
-  readonly isCurrent: boolean;
-  /** Why the service would refuse the request. */
-  readonly refused: { readonly sentence: string; readonly code: string; readonly pointer: string } | undefined;
-}
-
 /** The cost of the request, a moment after it has changed. The price does not depend on the prompt. */
-export function useEstimate(appId: string, request: GenerationRequest | undefined): Estimated {
-  const [known, setKnown] = useState<Omit<Estimated, 'isCurrent'> & { readonly asked?: string }>({
-    credits: undefined,
-    refused: undefined,
-  });
+export function useEstimate(appId: string, request: GenerationRequest | undefined) {
+  const [known, setKnown] = useState<{ asked?: string; credits?: number; refused?: Refusal }>({});
   const asked = request === undefined ? undefined : JSON.stringify({ ...request, prompt: '-' });
   useEffect(() => {
     if (asked === undefined) return;
@@ -31,11 +33,9 @@ export function useEstimate(appId: string, request: GenerationRequest | undefine
     const { signal } = leaving;
     const timer = setTimeout(() => {
       change<Estimate>(inApp(appId, '/generations/estimate'), JSON.parse(asked) as object, { signal }).then(
-        ({ estimated_credits: credits }) => setKnown({ asked, credits, refused: undefined }),
+        ({ estimated_credits: credits }) => setKnown({ asked, credits }),
         (error: unknown) => {
-          if (signal.aborted) return;
-          const refused = { sentence: sentenceOf(error), code: codeOf(error), pointer: pointerOf(error) };
-          setKnown(({ credits }) => ({ asked, credits, refused }));
+          if (!signal.aborted) setKnown((before) => ({ ...before, asked, refused: refusalIn(error) }));
         },
       );
     }, REST_MS);
@@ -45,36 +45,38 @@ export function useEstimate(appId: string, request: GenerationRequest | undefine
     };
   }, [appId, asked]);
   const isCurrent = asked !== undefined && known.asked === asked;
+  const { credits, refused } = known;
   return {
-    credits: known.credits,
-    isCurrent: isCurrent && known.refused === undefined,
-    refused: isCurrent ? known.refused : undefined,
+    /** The last known cost; undefined before there is one. */
+    credits,
+    /** Whether the cost is that of the form as it is now. */
+    isCurrent: isCurrent && refused === undefined,
+    /** Why the service would refuse the request. */
+    refused: isCurrent ? refused : undefined,
   };
 }
 
 interface ActBarProps {
-  readonly estimated: Estimated;
-  readonly available: number;
+  estimated: ReturnType<typeof useEstimate>;
   /** Such as "4 images". */
-  readonly what: string;
-  readonly isBusy: boolean;
-  /** Why the last create was refused, and the code of the refusal. */
-  readonly fault: string | undefined;
-  readonly faultCode: string;
+  what: string;
+  isBusy: boolean;
+  /** Why the last create was refused. */
+  fault: Refusal | undefined;
   /** Set where the same seed has given the same output before: uses another one. */
-  readonly varySeed: (() => void) | undefined;
+  varySeed: (() => void) | undefined;
 }
 
 /** The cost and the button, in view whatever is scrolled. What stands in the way is said above the button. */
-export function ActBar({ estimated, available, what, isBusy, fault, faultCode, varySeed }: ActBarProps) {
+export function ActBar({ estimated, what, isBusy, fault, varySeed }: ActBarProps) {
   const { credits, isCurrent, refused } = estimated;
-  const isShort = [refused?.code, faultCode].includes('CREDITS_INSUFFICIENT');
   // What is wrong with a field stands at the field.
-  const sentence = fault ?? (refused === undefined || refused.pointer !== '' ? undefined : refused.sentence);
+  const isOfField = fault !== undefined && !['', '/model_key', '/operation'].includes(fault.pointer);
+  const said = fault === undefined || isOfField ? (refused?.pointer === '' ? refused : undefined) : fault;
   return (
     <div class="act-bar">
-      <Fault text={sentence}>
-        {isShort ? (
+      <Fault text={said?.sentence}>
+        {[refused?.code, fault?.code].includes('CREDITS_INSUFFICIENT') ? (
           <PlaceLink page="usage" class="button small">
             See usage
           </PlaceLink>
@@ -94,7 +96,7 @@ export function ActBar({ estimated, available, what, isBusy, fault, faultCode, v
       <p class="cost">
         <span class="muted">Cost</span>
         <strong class={isCurrent ? 'push' : 'push faint'}>{credits === undefined ? '–' : creditsText(credits)}</strong>
-        <span class="faint">{`of ${numberText(available)}`}</span>
+        <span class="faint">{`of ${numberText(overview.value?.account.available_credits ?? 0)}`}</span>
       </p>
       <SubmitButton
         isBusy={isBusy}
@@ -105,7 +107,7 @@ export function ActBar({ estimated, available, what, isBusy, fault, faultCode, v
           if (event.detail > 1) event.preventDefault();
         }}
       >
-        {varySeed === undefined ? `Create ${what}` : `Create ${what} again`}
+        {`Create ${what}${varySeed === undefined ? '' : ' again'}`}
         <kbd aria-hidden="true">{`${COMMAND} ↵`}</kbd>
       </SubmitButton>
     </div>

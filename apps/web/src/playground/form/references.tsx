@@ -6,8 +6,8 @@ import { Button } from '../../parts/buttons.js';
 import { FieldError } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { uploadReference } from '../../../../../clients/typescript/src/upload.js';
+import { Explained, inApp, randomKey, readable, remove, sentenceOf, transportOf } from '../../server.js';
 import { ROLE_TEXTS } from '../code/request-code.js';
-import { change, Explained, inApp, randomKey, readable, sentenceOf, transportOf } from '../../server.js';
 
 /** A reference file: being uploaded, or on the server. */
 export interface Reference {
@@ -23,102 +23,101 @@ export interface Reference {
   readonly fault?: string;
 }
 
-/** A reference file of an earlier generation. `url` shows it. */
+/** A reference file of an earlier generation. `url` shows it; it is empty where that is not known. */
 export interface EarlierReference {
   readonly upload_id: string;
   readonly role: Role;
   readonly url?: string;
 }
 
-export interface References {
-  readonly all: readonly Reference[];
-  readonly add: (files: readonly File[], role: Role) => void;
-  /** Replaces all by those of an earlier generation of the same App. */
-  readonly replace: (earlier: readonly EarlierReference[]) => void;
-  readonly retry: (key: string) => void;
-  /** Uploads the file again: the role is part of an upload. */
-  readonly changeRole: (key: string, role: Role) => void;
-  readonly remove: (key: string) => void;
-}
-
-/** The reference files of the form, each uploaded as soon as it is added. */
-export function useReferences(appId: string): References {
-  const [all, setAll] = useState<readonly Reference[]>([]);
-  const sending = useRef(new Map<string, AbortController>());
-  const previews = useRef<string[]>([]);
-  useEffect(
-    () => () => {
-      for (const controller of sending.current.values()) controller.abort();
-      for (const url of previews.current) URL.revokeObjectURL(url);
-    },
-    [],
-  );
-  const update = (key: string, changes: Partial<Reference>): void =>
-    setAll((before) => before.map((one) => (one.key === key ? { ...one, ...changes } : one)));
-
-  const send = async ({ key, file, role }: Reference): Promise<void> => {
-    if (file === undefined) return;
-    sending.current.get(key)?.abort();
-    const controller = new AbortController();
-    sending.current.set(key, controller);
-    const { signal } = controller;
-    try {
-      const options = { intent: randomKey(), signal, addressOf: readable, maxTries: SEND_TRIES };
-      const uploadId = await uploadReference(transportOf(appId), { file, role }, options);
-      if (!signal.aborted) update(key, { state: 'ready', uploadId });
-    } catch (error) {
-      // The library names the type of file that it does not take in a TypeError.
-      const fault = error instanceof TypeError ? error.message : sentenceOf(error);
-      if (!signal.aborted) update(key, { state: 'failed', fault });
-    }
-  };
-  /** One that stays on the server is lost by nobody: the server removes uploads that no generation uses. */
-  const discard = ({ uploadId, file }: Reference): void => {
-    if (uploadId === undefined || file === undefined) return;
-    change(inApp(appId, `/uploads/${uploadId}`), {}, { method: 'DELETE' }).catch(() => undefined);
-  };
-  const again = (key: string, changes: Partial<Reference> = {}): void => {
-    const found = all.find((one) => one.key === key);
-    if (found?.file === undefined) return;
-    const { fault: _fault, uploadId: _uploadId, ...rest } = found;
-    discard(found);
-    const next: Reference = { ...rest, ...changes, state: 'uploading' };
-    setAll((before) => before.map((one) => (one.key === key ? next : one)));
-    void send(next);
-  };
-  const remove = (key: string): void => {
-    sending.current.get(key)?.abort();
-    const found = all.find((one) => one.key === key);
-    if (found !== undefined) discard(found);
-    setAll((before) => before.filter((one) => one.key !== key));
-  };
-
-  return {
-    all,
-    add: (files, role) => {
-      const added = files.map((file): Reference => {
-        const preview = URL.createObjectURL(file);
-        previews.current.push(preview);
-        return { key: randomKey(), name: file.name, role, state: 'uploading', file, preview };
-      });
-      setAll((before) => [...before, ...added]);
-      for (const one of added) void send(one);
-    },
-    replace: (earlier) => {
-      for (const controller of sending.current.values()) controller.abort();
-      setAll(earlier.map(referenceOf));
-    },
-    retry: (key) => again(key),
-    changeRole: (key, role) => again(key, { role }),
-    remove,
-  };
-}
-
 /** So often a file is sent before the person decides. */
 const SEND_TRIES = 3;
 
+/** The reference files of the form, each uploaded as soon as it is added. */
+export function useReferences(appId: string) {
+  const [all, setAll] = useState<readonly Reference[]>([]);
+  const [fault, setFault] = useState<string>();
+  const sending = useRef(new Map<string, AbortController>()).current;
+  const stopAll = (): void => {
+    for (const controller of sending.values()) controller.abort();
+  };
+  // oxlint-disable-next-line react-hooks/exhaustive-deps
+  useEffect(() => stopAll, []);
+  const put = (next: Reference): void =>
+    setAll((before) =>
+      before.some(({ key }) => key === next.key)
+        ? before.map((one) => (one.key === next.key ? next : one))
+        : [...before, next],
+    );
+  const send = async (one: { key: string; name: string; file: File; role: Role; preview: string | undefined }) => {
+    put({ ...one, state: 'uploading' });
+    const controller = new AbortController();
+    sending.set(one.key, controller);
+    const { signal } = controller;
+    const options = { intent: randomKey(), signal, addressOf: readable, maxTries: SEND_TRIES };
+    try {
+      const uploadId = await uploadReference(transportOf(appId), { file: one.file, role: one.role }, options);
+      if (!signal.aborted) put({ ...one, state: 'ready', uploadId });
+    } catch (error) {
+      // The library names the type of file that it does not take in a TypeError.
+      const sentence = error instanceof TypeError ? error.message : sentenceOf(error);
+      if (!signal.aborted) put({ ...one, state: 'failed', fault: sentence });
+    }
+  };
+  const add = (file: File, role: Role): void =>
+    void send({ key: randomKey(), name: file.name, file, role, preview: URL.createObjectURL(file) });
+  const stop = ({ key, uploadId, file }: Reference): void => {
+    sending.get(key)?.abort();
+    // One that stays is lost by nobody: the server removes uploads that no generation uses.
+    if (uploadId !== undefined && file !== undefined)
+      remove(inApp(appId, `/uploads/${uploadId}`)).catch(() => undefined);
+  };
+  return {
+    all,
+    /** Why not all files were taken that were added last. */
+    fault,
+    /** Adds the files that a model takes. */
+    take: (model: Model, files: readonly File[]): void => {
+      const { max_reference_uploads: most, upload_media_types: types, max_upload_bytes: maxBytes } = model.limits;
+      const taken = files.filter(({ type, size }) => types.includes(type) && size <= maxBytes);
+      const left = Math.max(0, most - all.length);
+      for (const file of taken.slice(0, left)) add(file, freeRole(model, all));
+      const wrongType = files.find(({ type }) => !types.includes(type));
+      const tooLarge = files.find(({ size }) => size > maxBytes);
+      const tooMany = `${model.display_name} takes at most ${most} ${most === 1 ? 'file' : 'files'}.`;
+      if (wrongType !== undefined) setFault(`${wrongType.name} is not a ${listText(types)} image.`);
+      else if (tooLarge !== undefined) setFault(`${tooLarge.name} is larger than ${sizeText(maxBytes)}.`);
+      else setFault(taken.length > left ? tooMany : undefined);
+    },
+    /** Replaces all by those of an earlier generation of the same App; copies of those of another App are added. */
+    adopt: async (earlier: readonly EarlierReference[], isSameApp: boolean): Promise<void> => {
+      const stored = earlier.filter(({ url }) => url !== undefined);
+      if (isSameApp) {
+        stopAll();
+        setAll(stored.map((one, index) => referenceOf(one, index)));
+      } else
+        for (const { upload_id: id, url, role } of stored) {
+          const file = url ? await fileOf({ url, media_id: id }).catch(() => undefined) : undefined;
+          if (file !== undefined) add(file, role);
+        }
+    },
+    /** Uploads the file again, because that has failed, or in another role, which is part of an upload. */
+    again: (one: Reference, role = one.role): void => {
+      const { key, name, file, preview } = one;
+      stop(one);
+      if (file !== undefined) void send({ key, name, file, role, preview });
+    },
+    remove: (one: Reference): void => {
+      stop(one);
+      setAll((before) => before.filter(({ key }) => key !== one.key));
+    },
+  };
+}
+
+export type References = ReturnType<typeof useReferences>;
+
 function referenceOf({ upload_id: uploadId, role, url }: EarlierReference, index: number): Reference {
-  const preview = url === undefined || url === '' ? undefined : readable(url);
+  const preview = url ? readable(url) : undefined;
   return { key: randomKey(), name: `Reference ${index + 1}`, role, state: 'ready', uploadId, preview };
 }
 
@@ -134,21 +133,6 @@ export async function fileOf({ url, media_id: id }: Pick<Output, 'url' | 'media_
   }
 }
 
-/** Adds files to the references of a model: those that it takes. Returns why it does not take the others. */
-export function addFiles(model: Model, references: References, files: readonly File[]): string | undefined {
-  const { max_reference_uploads: most, upload_media_types: types, max_upload_bytes: maxBytes } = model.limits;
-  const left = Math.max(0, most - references.all.length);
-  const wrongType = files.find(({ type }) => !types.includes(type));
-  const tooLarge = files.find(({ size }) => size > maxBytes);
-  const taken = files.filter(({ type, size }) => types.includes(type) && size <= maxBytes);
-  if (taken.length > 0 && left > 0) references.add(taken.slice(0, left), freeRole(model, references.all));
-  if (wrongType !== undefined) return `${wrongType.name} is not a ${listText(types)} image.`;
-  if (tooLarge !== undefined) return `${tooLarge.name} is larger than ${sizeText(maxBytes)}.`;
-  return taken.length > left
-    ? `${model.display_name} takes at most ${most} ${most === 1 ? 'file' : 'files'}.`
-    : undefined;
-}
-
 /** One that no other file has, where each frame can be there once. */
 function freeRole({ limits: { reference_roles: roles } }: Model, all: readonly Reference[]): Role {
   const free = roles.find((role) => role === 'reference_image' || !all.some((one) => one.role === role));
@@ -156,26 +140,18 @@ function freeRole({ limits: { reference_roles: roles } }: Model, all: readonly R
 }
 
 interface ReferenceListProps {
-  readonly model: Model;
-  readonly references: References;
-  /** Adds files, and keeps why some are not taken. */
-  readonly add: (files: readonly File[]) => void;
-  /** The error of the reference at this position. */
-  readonly faultAt: (index: number) => string | undefined;
-  /** An error that concerns all references. */
-  readonly fault: string | undefined;
+  model: Model;
+  references: References;
+  /** The error of the field at a JSON Pointer. */
+  faultAt: (pointer: string) => string | undefined;
 }
 
 /** Reference files, which can be dropped, pasted or chosen, with the role of each. */
-export function ReferenceList({ model, references, add, faultAt, fault }: ReferenceListProps) {
-  const {
-    max_reference_uploads: most,
-    upload_media_types: types,
-    reference_roles: roles,
-    max_upload_bytes,
-  } = model.limits;
+export function ReferenceList({ model, references, faultAt }: ReferenceListProps) {
+  const { max_reference_uploads: most, upload_media_types: types, reference_roles: roles } = model.limits;
   const [isOver, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  const { all, fault = faultAt('/reference_upload_ids') } = references;
   if (most === 0 || roles.length === 0) return null;
   return (
     // Dropping is another way to what the button does, which the keyboard reaches.
@@ -190,27 +166,24 @@ export function ReferenceList({ model, references, add, faultAt, fault }: Refere
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        add([...(event.dataTransfer?.files ?? [])]);
+        references.take(model, [...(event.dataTransfer?.files ?? [])]);
       }}
     >
       <legend class="label">
         {roles.every((role) => role === 'reference_image') ? 'Reference images' : 'Reference frames and images'}
         <span class="note">{`optional, up to ${most}`}</span>
       </legend>
-      {references.all.length === 0 ? null : (
+      {all.length === 0 ? null : (
         <ul class="upload-list">
-          {references.all.map((reference, index) => (
-            <ReferenceRow
-              key={reference.key}
-              reference={reference}
-              roles={roles}
-              references={references}
-              fault={reference.fault ?? faultAt(index)}
-            />
+          {all.map((one, index) => (
+            <li key={one.key}>
+              <ReferenceRow of={one} roles={roles} references={references} />
+              <FieldError text={one.fault ?? faultAt(`/reference_upload_ids/${index}`)} />
+            </li>
           ))}
         </ul>
       )}
-      {references.all.length >= most ? null : (
+      {all.length >= most ? null : (
         <div class={isOver ? 'drop over' : 'drop'}>
           <Icon of={ImagePlus} />
           <p>
@@ -218,7 +191,7 @@ export function ReferenceList({ model, references, add, faultAt, fault }: Refere
             <button type="button" class="text-button" onClick={() => input.current?.click()}>
               choose files
             </button>
-            <span>{`${listText(types)}, up to ${sizeText(max_upload_bytes)} each`}</span>
+            <span>{`${listText(types)}, up to ${sizeText(model.limits.max_upload_bytes)} each`}</span>
           </p>
         </div>
       )}
@@ -231,7 +204,7 @@ export function ReferenceList({ model, references, add, faultAt, fault }: Refere
         aria-label="Reference files"
         hidden
         onChange={({ currentTarget }) => {
-          add([...(currentTarget.files ?? [])]);
+          references.take(model, [...(currentTarget.files ?? [])]);
           // The same file can be chosen again.
           currentTarget.value = '';
         }}
@@ -240,24 +213,17 @@ export function ReferenceList({ model, references, add, faultAt, fault }: Refere
   );
 }
 
-interface ReferenceRowProps {
-  readonly reference: Reference;
-  readonly roles: readonly Role[];
-  readonly references: References;
-  readonly fault: string | undefined;
-}
+const STATE_TEXTS = { uploading: 'Uploading…', ready: 'Ready', failed: 'Not uploaded' };
 
-const STATE_TEXTS: Readonly<Record<Reference['state'], string>> = {
-  uploading: 'Uploading…',
-  ready: 'Ready',
-  failed: 'Not uploaded',
-};
-
-function ReferenceRow({ reference, roles, references, fault }: ReferenceRowProps) {
-  const { key, name, role, state, preview, file } = reference;
+function ReferenceRow({ of, roles, references }: { of: Reference; roles: readonly Role[]; references: References }) {
+  const { name, role, state, preview, file } = of;
   return (
-    <li>
-      {preview === undefined ? <span class="thumb" /> : <img class="thumb" src={preview} alt="" />}
+    <>
+      {preview === undefined ? (
+        <span class="thumb" />
+      ) : (
+        <img class="thumb" src={preview} alt="" onLoad={() => URL.revokeObjectURL(preview)} />
+      )}
       <div class="grow">
         <p class="cut" title={name}>
           {name}
@@ -273,7 +239,7 @@ function ReferenceRow({ reference, roles, references, fault }: ReferenceRowProps
           class="input"
           aria-label={`Role of ${name}`}
           value={role}
-          onChange={({ currentTarget }) => references.changeRole(key, currentTarget.value as Role)}
+          onChange={({ currentTarget }) => references.again(of, currentTarget.value as Role)}
         >
           {roles.map((one) => (
             <option key={one} value={one}>
@@ -288,12 +254,11 @@ function ReferenceRow({ reference, roles, references, fault }: ReferenceRowProps
           kind="quiet"
           icon={RotateCcw}
           label={`Upload ${name} again`}
-          onClick={() => references.retry(key)}
+          onClick={() => references.again(of)}
         />
       ) : null}
-      <Button isSmall kind="quiet" icon={X} label={`Remove ${name}`} onClick={() => references.remove(key)} />
-      <FieldError text={fault} />
-    </li>
+      <Button isSmall kind="quiet" icon={X} label={`Remove ${name}`} onClick={() => references.remove(of)} />
+    </>
   );
 }
 

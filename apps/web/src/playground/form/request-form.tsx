@@ -6,113 +6,87 @@ import { Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
 import { type ConsoleModel, priceText } from '../../models/use-models.js';
+import { changeQuery } from '../../places.js';
 import { readable } from '../../server.js';
 import { currency } from '../../session.js';
-import { ParameterControl } from './controls.js';
-import { ALL_PARAMETERS, pointerTo, textsOf } from './parameters.js';
+import { ParameterControl } from './parameter-control.js';
+import { pointerTo, textsOf } from './parameters.js';
 import { ReferenceList, type References } from './references.js';
 import type { Form } from './use-form.js';
 
-/** A sentence of the server or of this page about a field, by its JSON Pointer. */
-export type FaultAt = (pointer: string) => string | undefined;
-
 interface RequestFormProps {
-  readonly models: readonly ConsoleModel[];
-  readonly form: Form;
-  /** Called when the person chooses a model. */
-  readonly picked: (key: string) => void;
-  readonly references: References;
-  readonly addFiles: (files: readonly File[]) => void;
-  readonly fileFault: string | undefined;
-  readonly faultAt: FaultAt;
+  models: readonly ConsoleModel[];
+  form: Form;
+  references: References;
+  /** A sentence of the server or of this page about a field, by its JSON Pointer. */
+  faultAt: (pointer: string) => string | undefined;
 }
 
 /** The fields of a request: the model, the prompts, the model's parameters, and files. */
-export function RequestForm({ models, form, picked, references, addFiles, fileFault, faultAt }: RequestFormProps) {
-  const { model, fields, texts, setText } = form;
+export function RequestForm({ models, form, references, faultAt }: RequestFormProps) {
+  const { model, fields, setup, setText } = form;
   return (
     <>
-      <ModelPicker models={models} model={model} picked={picked} />
+      <ModelPicker models={models} form={form} />
       <Prompts form={form} faultAt={faultAt} />
-      {fields === undefined ? (
-        <Field label="Parameters" note="a JSON object" error={faultAt('/parameters')}>
-          {(control) => (
-            <textarea
-              {...control}
-              class="input mono"
-              rows={4}
-              spellcheck={false}
-              value={texts[ALL_PARAMETERS] ?? ''}
-              onInput={({ currentTarget }) => setText(ALL_PARAMETERS, currentTarget.value)}
-            />
-          )}
-        </Field>
-      ) : fields.length === 0 ? null : (
+      {fields.length === 0 ? null : (
         <div class="parameters">
           {fields.map((field) => (
             // Another model's parameter of this name is another field.
             <ParameterControl
               key={`${model.model_key} ${field.name}`}
               of={field}
-              text={texts[field.name] ?? ''}
+              text={setup.texts[field.name] ?? ''}
               changed={(text) => setText(field.name, text)}
               error={faultAt(pointerTo(field.name))}
             />
           ))}
         </div>
       )}
-      <ReferenceList
-        model={model}
-        references={references}
-        add={addFiles}
-        faultAt={(index) => faultAt(`/reference_upload_ids/${index}`)}
-        fault={fileFault ?? faultAt('/reference_upload_ids')}
-      />
+      <ReferenceList model={model} references={references} faultAt={faultAt} />
     </>
   );
 }
 
-interface ModelPickerProps {
-  readonly models: readonly ConsoleModel[];
-  readonly model: ConsoleModel;
-  readonly picked: (key: string) => void;
-}
-
 /** The model with its price, and a menu of the others. Models for tests appear on request. */
-function ModelPicker({ models, model, picked }: ModelPickerProps) {
+function ModelPicker({ models, form: { model, change } }: { models: readonly ConsoleModel[]; form: Form }) {
   const [hasTests, setTests] = useState(false);
-  const listed = models.filter((one) => !one.is_test || hasTests || one.model_key === model.model_key);
-  const items: MenuItem[] = listed.map((one) => ({
+  const listed = models.filter((one) => !one.is_test || hasTests || one === model);
+  const items = listed.map((one): MenuItem => ({
     text: one.display_name,
     note: priceText(one, currency.value),
-    isChecked: one.model_key === model.model_key,
-    act: () => picked(one.model_key),
+    isChecked: one === model,
+    act: () => {
+      change({ model_key: one.model_key });
+      changeQuery({ model: one.model_key });
+    },
   }));
-  const hidden = models.length - listed.length;
-  if (hidden > 0)
+  if (models.length > listed.length)
     items.push({ text: 'Show test models', icon: FlaskConical, isStaying: true, act: () => setTests(true) });
-  const sample = model.sample?.thumbnails['320'];
-  const usual = model.usual_ms === undefined || model.usual_ms === null ? '' : ` · usually ${spanText(model.usual_ms)}`;
+  const { display_name: name, description, sample, usual_ms: usual } = model;
   return (
     <div class="stack-s">
       <MenuButton
-        label={`Model: ${model.display_name}. Change`}
+        label={`Model: ${name}. Change`}
         class="model-pick"
         items={items}
         button={
           <>
-            {sample === undefined ? null : <img src={readable(sample)} alt="" />}
+            {sample === null ? null : <img src={readable(sample.thumbnails['320'])} alt="" />}
             <span class="grow">
-              <strong class="cut">{model.display_name}</strong>
-              <span class="cut">{`${priceText(model, currency.value)}${usual}`}</span>
+              <strong class="cut">{name}</strong>
+              <span class="cut">
+                {priceText(model, currency.value)}
+                {usual === null ? '' : ` · usually ${spanText(usual)}`}
+              </span>
             </span>
             <Icon of={ChevronDown} />
           </>
         }
       />
-      {model.description === undefined ? null : (
-        <p class="tiny muted model-note" title={model.description}>
-          {model.description}
+      {description === undefined ? null : (
+        <p class="tiny muted model-note" title={description}>
+          {description}
         </p>
       )}
     </div>
@@ -120,23 +94,22 @@ function ModelPicker({ models, model, picked }: ModelPickerProps) {
 }
 
 /** The prompt with examples, and the negative prompt once somebody wants one. */
-function Prompts({ form, faultAt }: { readonly form: Form; readonly faultAt: FaultAt }) {
-  const { model, prompt, setPrompt, negativePrompt, setNegativePrompt } = form;
+function Prompts({
+  form: { model, setup, change, fill, fields },
+  faultAt,
+}: Pick<RequestFormProps, 'form' | 'faultAt'>) {
+  const { prompt, negative_prompt: negative } = setup;
+  const { prompt_rule: rule, max_prompt_characters: most, limits, examples } = model;
   const [isWanted, setWanted] = useState(false);
-  const takesPrompt = model.prompt_rule !== 'none';
-  const takesNegative = model.limits.negative_prompt;
-  const hasNegative = takesNegative && (isWanted || negativePrompt !== '');
-  const most = model.max_prompt_characters;
+  const hasNegative = limits.negative_prompt && (isWanted || negative !== '');
   const length = [...prompt].length;
-  const count = most === undefined ? numberText(length) : `${numberText(length)} / ${numberText(most)}`;
-  const isTooLong = most !== undefined && length > most;
   return (
     <div class="stack-s">
-      {takesPrompt ? (
+      {rule === 'none' ? null : (
         <Field
           label="Prompt"
-          {...(model.prompt_rule === 'optional' ? { note: 'optional' } : {})}
-          error={isTooLong ? `At most ${numberText(most)} characters.` : faultAt('/prompt')}
+          note={rule === 'optional' ? rule : undefined}
+          error={length > most ? `At most ${numberText(most)} characters.` : faultAt('/prompt')}
         >
           {(control) => (
             <textarea
@@ -144,20 +117,37 @@ function Prompts({ form, faultAt }: { readonly form: Form; readonly faultAt: Fau
               class="input"
               rows={4}
               value={prompt}
-              aria-required={model.prompt_rule === 'required' || undefined}
-              onInput={({ currentTarget }) => setPrompt(currentTarget.value)}
+              aria-required={rule === 'required' || undefined}
+              onInput={({ currentTarget }) => change({ prompt: currentTarget.value })}
             />
           )}
         </Field>
-      ) : null}
+      )}
       <div class="row wrap prompt-tools">
-        {takesNegative && !hasNegative ? (
+        {limits.negative_prompt && !hasNegative ? (
           <Button isSmall kind="quiet" icon={Plus} onClick={() => setWanted(true)}>
             Negative prompt
           </Button>
         ) : null}
-        <Examples form={form} />
-        {takesPrompt ? <span class="tiny faint num push">{count}</span> : null}
+        {examples.length === 0 ? null : (
+          <MenuButton
+            label="Examples"
+            class="button small quiet"
+            items={examples.map(({ title, prompt: text, parameters }) => ({
+              text: title ?? text ?? 'Example',
+              act: () => fill({ ...setup, prompt: text ?? prompt, texts: textsOf(fields, parameters) }),
+            }))}
+            button={
+              <>
+                <Icon of={Zap} size={14} />
+                Examples
+              </>
+            }
+          />
+        )}
+        {rule === 'none' ? null : (
+          <span class="tiny faint num push">{`${numberText(length)} / ${numberText(most)}`}</span>
+        )}
       </div>
       {hasNegative ? (
         <Field label="Negative prompt" note="what to leave out" error={faultAt('/negative_prompt')}>
@@ -166,9 +156,10 @@ function Prompts({ form, faultAt }: { readonly form: Form; readonly faultAt: Fau
               {...control}
               class="input"
               rows={2}
-              value={negativePrompt}
-              {...(isWanted && negativePrompt === '' ? { ref: focusOnce } : {})}
-              onInput={({ currentTarget }) => setNegativePrompt(currentTarget.value)}
+              value={negative}
+              // The field that a person has just asked for takes the focus.
+              {...(isWanted && negative === '' ? { ref: focusOnce } : {})}
+              onInput={({ currentTarget }) => change({ negative_prompt: currentTarget.value })}
             />
           )}
         </Field>
@@ -177,29 +168,6 @@ function Prompts({ form, faultAt }: { readonly form: Form; readonly faultAt: Fau
   );
 }
 
-/** The field that a person has just asked for takes the focus. */
 function focusOnce(field: HTMLTextAreaElement | null): void {
   field?.focus();
-}
-
-/** Requests that the operator recommends for the model. */
-function Examples({ form: { model, fill, setup, fields } }: { readonly form: Form }) {
-  if (model.examples.length === 0) return null;
-  const items = model.examples.map(({ title, prompt, parameters }): MenuItem => ({
-    text: title ?? prompt ?? 'Example',
-    act: () => fill({ ...setup, prompt: prompt ?? setup.prompt, texts: textsOf(fields, parameters) }),
-  }));
-  return (
-    <MenuButton
-      label="Examples"
-      class="button small quiet"
-      items={items}
-      button={
-        <>
-          <Icon of={Zap} size={14} />
-          Examples
-        </>
-      }
-    />
-  );
 }

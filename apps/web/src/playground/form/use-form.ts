@@ -1,60 +1,41 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { GenerationRequest, JsonObject } from '../../api-types.js';
 import type { ConsoleModel } from '../../models/use-models.js';
 import type { Setup } from '../draft.js';
-import { type FieldTexts, type ParameterField, parameterFields, readParameters, textsOf } from './parameters.js';
-
-export interface Form {
-  readonly model: ConsoleModel;
-  readonly pickModel: (key: string) => void;
-  readonly prompt: string;
-  readonly setPrompt: (text: string) => void;
-  readonly negativePrompt: string;
-  readonly setNegativePrompt: (text: string) => void;
-  readonly fields: readonly ParameterField[] | undefined;
-  readonly texts: FieldTexts;
-  readonly setText: (name: string, text: string) => void;
-  /** Replaces everything that is entered. */
-  readonly fill: (setup: Setup) => void;
-  /** What is entered, with the values that the model of the form does not take. */
-  readonly setup: Setup;
-  /** The request without its files. */
-  readonly request: Omit<GenerationRequest, 'reference_upload_ids'>;
-  /** The errors of values that cannot be sent, by the pointer of the field. */
-  readonly faults: Readonly<Record<string, string>>;
-}
+import { parameterFields, readParameters, textsOf } from './parameters.js';
 
 /** The state of the form. Values that two models share are kept when another one is chosen. */
-export function useForm(models: readonly ConsoleModel[], first: ConsoleModel, initial: Setup): Form {
-  const [setup, setSetup] = useState(initial);
-  const { prompt, negative_prompt: negativePrompt, texts } = setup;
+export function useForm(models: readonly ConsoleModel[], first: ConsoleModel, initial: () => Setup) {
+  const [setup, fill] = useState(initial);
   const model = models.find(({ model_key: one }) => one === setup.model_key) ?? first;
-  const fields = useMemo(() => parameterFields(model), [model]);
-  const { parameters, faults } = useMemo(() => readParameters(fields, texts), [fields, texts]);
-  const change = (changes: Partial<Setup>): void => setSetup((before) => ({ ...before, ...changes }));
-  const request = {
+  const fields = parameterFields(model);
+  const { parameters, faults } = readParameters(fields, setup.texts);
+  const { prompt, negative_prompt } = setup;
+  const request: GenerationRequest & { parameters?: JsonObject } = {
     model_key: model.model_key,
     operation: model.operations[0] ?? 'image_generation',
     ...(prompt.trim() === '' || model.prompt_rule === 'none' ? {} : { prompt }),
-    ...(model.limits.negative_prompt && negativePrompt.trim() !== '' ? { negative_prompt: negativePrompt } : {}),
+    ...(model.limits.negative_prompt && negative_prompt.trim() !== '' ? { negative_prompt } : {}),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-  } as const;
+  };
   return {
     model,
-    pickModel: (key) => change({ model_key: key }),
-    prompt,
-    setPrompt: (text) => change({ prompt: text }),
-    negativePrompt,
-    setNegativePrompt: (text) => change({ negative_prompt: text }),
     fields,
-    texts,
-    setText: (name, text) => setSetup((before) => ({ ...before, texts: { ...before.texts, [name]: text } })),
-    fill: setSetup,
+    /** What is entered, with the values that the model of the form does not take. */
     setup,
+    /** Replaces everything that is entered. */
+    fill,
+    change: (changes: Partial<Setup>) => fill((before) => ({ ...before, ...changes })),
+    setText: (name: string, text: string) =>
+      fill((before) => ({ ...before, texts: { ...before.texts, [name]: text } })),
+    /** The request without its files. */
     request,
+    /** The errors of values that cannot be sent, by the pointer of the field. */
     faults,
   };
 }
+
+export type Form = ReturnType<typeof useForm>;
 
 export interface KnownRequest {
   readonly model_key: string;
@@ -67,12 +48,13 @@ export interface KnownRequest {
 
 /** What a person would have entered for a request. */
 export function setupOf(models: readonly ConsoleModel[], known: KnownRequest): Setup {
-  const model = models.find(({ model_key: one }) => one === known.model_key);
-  const entered = Object.entries(known.parameters).filter(([name]) => known.defaults?.includes(name) !== true);
+  const { model_key, prompt, negative_prompt, parameters, defaults = [] } = known;
+  const model = models.find(({ model_key: one }) => one === model_key);
+  const entered = Object.entries(parameters).filter(([name]) => !defaults.includes(name));
   return {
-    model_key: known.model_key,
-    prompt: known.prompt ?? '',
-    negative_prompt: known.negative_prompt ?? '',
+    model_key,
+    prompt: prompt ?? '',
+    negative_prompt: negative_prompt ?? '',
     texts: model === undefined ? {} : textsOf(parameterFields(model), Object.fromEntries(entered)),
   };
 }

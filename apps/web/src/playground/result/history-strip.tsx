@@ -8,20 +8,20 @@ import type { AccountGeneration } from '../../server-types.js';
 
 interface HistoryProps {
   /** Newest first. */
-  readonly generations: readonly AccountGeneration[];
-  readonly currentId: string | undefined;
+  generations: readonly AccountGeneration[];
+  currentId: string | undefined;
 }
 
 /** What the account has created in the playground. The arrow keys move in it. */
 export function HistoryStrip({ generations, currentId }: HistoryProps) {
   const list = useRef<HTMLOListElement>(null);
-  const hasCurrent = generations.some(({ generation_id: id }) => id === currentId);
+  const reachable = generations.find(({ generation_id: id }) => id === currentId) ?? generations[0];
   const move = (event: KeyboardEvent): void => {
     const all = [...(list.current?.querySelectorAll<HTMLElement>('a') ?? [])];
     const at = all.indexOf(document.activeElement as HTMLElement);
     const to: Readonly<Record<string, number>> = {
-      ArrowRight: Math.min(all.length - 1, at + 1),
-      ArrowLeft: Math.max(0, at - 1),
+      ArrowRight: at + 1,
+      ArrowLeft: at - 1,
       Home: 0,
       End: all.length - 1,
     };
@@ -43,30 +43,26 @@ export function HistoryStrip({ generations, currentId }: HistoryProps) {
       {/* Its links take the focus. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <ol ref={list} class="history-list" onKeyDown={move}>
-        {generations.map((one, index) => {
-          const { generation_id: id } = one;
-          const isCurrent = id === currentId;
-          return (
-            <li key={id} aria-current={isCurrent || undefined}>
-              <PlaceLink
-                page="playground"
-                query={{ from: id }}
-                label={`${one.prompt ? one.prompt : one.model_key}, ${STATUS_TEXTS[one.status].toLowerCase()}`}
-                keepsScroll
-                isReachable={isCurrent || (!hasCurrent && index === 0)}
-              >
-                <Thumb of={one} />
-              </PlaceLink>
-            </li>
-          );
-        })}
+        {generations.map((one) => (
+          <li key={one.generation_id} aria-current={one.generation_id === currentId || undefined}>
+            <PlaceLink
+              page="playground"
+              query={{ from: one.generation_id }}
+              label={`${one.prompt || one.model_key}, ${STATUS_TEXTS[one.status].toLowerCase()}`}
+              keepsScroll
+              isReachable={one === reachable}
+            >
+              <Thumb of={one} />
+            </PlaceLink>
+          </li>
+        ))}
       </ol>
     </section>
   );
 }
 
 /** The first output, or the state of a generation without one. */
-function Thumb({ of }: { readonly of: AccountGeneration }) {
+function Thumb({ of }: { of: AccountGeneration }) {
   const { outputs, status, modality } = of;
   const [first] = outputs;
   if (first === undefined) {

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Ban, ChevronRight, Dices, Download, ImagePlus, Images, RotateCcw, Undo2 } from 'lucide-preact';
-import type { GenerationRequest, JsonObject, Output, Task } from '../../api-types.js';
+import type { GenerationRequest, Output, Task } from '../../api-types.js';
 import { numberText, spanText } from '../../format.js';
 import { isOpen, STATUS_LOOKS, STATUS_TEXTS } from '../../generations/generation-texts.js';
 import { type Progress, useProgress } from '../../generations/use-progress.js';
 import { Lightbox, type Shown } from '../../media/lightbox.js';
 import { Picture, ratioOf, thumbnailsOf } from '../../media/picture.js';
 import { saveOutput } from '../../media/save-output.js';
-import { ActionButton, Button, CopyableId } from '../../parts/buttons.js';
+import { ActionButton, Button, Copyable, CopyableId } from '../../parts/buttons.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton } from '../../parts/overlays.js';
 import { Badge, creditsText, Empty, Fault, PlaceLink } from '../../parts/parts.js';
@@ -18,180 +18,128 @@ import { hrefOf } from '../../places.js';
 import type { GenerationDetail } from '../../server-types.js';
 import { cancelGeneration, readable } from '../../server.js';
 import type { Data } from '../../use-data.js';
-import type { Shape } from '../form/parameters.js';
+import type { KnownRequest } from '../form/use-form.js';
 
-export const VIEWS = ['result', 'code', 'json'] as const;
-export type View = (typeof VIEWS)[number];
-const VIEW_TEXTS: Readonly<Record<View, string>> = { result: 'Result', code: 'Code', json: 'JSON' };
-
-const PANEL = 'result-panel';
-
-/** What is asked of a generation, as far as it is shown with its result. */
-export interface Asked {
-  readonly model_key: string;
-  readonly prompt?: string | null | undefined;
-  readonly negative_prompt?: string | null | undefined;
-  readonly parameters: JsonObject;
-}
-
-interface FrameProps {
-  readonly view: View;
-  readonly select: (view: View) => void;
-  readonly status: ComponentChildren;
-  readonly children: ComponentChildren;
-}
-
-/** The tabs with the status beside them, and what the selected one shows. */
-function Frame({ view, select, status, children }: FrameProps) {
-  return (
-    <>
-      <header class="out-bar">
-        {status}
-        <Tabs
-          label="View"
-          look="segments"
-          tabs={VIEWS.map((name) => ({ name, title: VIEW_TEXTS[name] }))}
-          selected={view}
-          select={select}
-          panel={PANEL}
-        />
-      </header>
-      {/* It scrolls. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div class="out-body" id={PANEL} role="tabpanel" aria-label={VIEW_TEXTS[view]} tabIndex={0}>
-        {children}
-      </div>
-    </>
-  );
-}
+const VIEW_TEXTS = { result: 'Result', code: 'Code', json: 'JSON' };
+export type View = keyof typeof VIEW_TEXTS;
+const VIEWS = (Object.keys(VIEW_TEXTS) as View[]).map((name) => ({ name, title: VIEW_TEXTS[name] }));
 
 /** What the result has to do with the form. */
 export interface ResultActs {
-  /** The shape and the number of the outputs of a request. */
-  readonly layoutOf: (asked: Asked) => { readonly shape: Shape; readonly count: number };
-  readonly canVary: (asked: Asked) => boolean;
-  readonly vary: (asked: Asked) => void;
+  /** The ratio of width and height, and the number, of the outputs of a request. */
+  layoutOf: (of: KnownRequest) => { ratio: number; count: number };
+  /** Puts a request with another seed into the form; undefined where its model takes none. */
+  vary: (of: KnownRequest) => (() => void) | undefined;
   /** Puts the request of the shown generation into the form; undefined where it is there already. */
-  readonly adopt: ((details: GenerationDetail) => void) | undefined;
-  readonly canRefer: boolean;
-  readonly refer: (output: Output) => Promise<void>;
+  adopt: ((details: GenerationDetail) => void) | undefined;
+  /** Adds an output to the references; undefined where the model takes no more. */
+  refer: ((output: Output) => Promise<void>) | undefined;
   /** Creates the same once more. */
-  readonly again: (details: GenerationDetail) => void;
+  again: (details: GenerationDetail) => void;
   /** Called when the generation has ended. */
-  readonly ended: () => void;
+  ended: () => void;
 }
 
+/** A generation that this page has created. */
 export interface Made {
   readonly task: Task;
   readonly request: GenerationRequest;
 }
 
-interface ResultPaneProps extends Omit<FrameProps, 'status' | 'children'> {
+interface ResultPaneProps {
   /** The generation to show. */
-  readonly id: string | undefined;
+  id: string | undefined;
   /** All that the server has stored of it. */
-  readonly details: Data<GenerationDetail | undefined>;
+  details: Data<GenerationDetail | undefined>;
   /** What is known of it before, if this page has created it. */
-  readonly made: Made | undefined;
+  made: Made | undefined;
   /** A request whose answer has not come yet. */
-  readonly creating: Asked | undefined;
-  readonly acts: ResultActs;
-  /** The request in code. */
-  readonly code: ComponentChildren;
-  /** The request of the form, with the answer if there is one. */
-  readonly json: (task: Task | undefined) => ComponentChildren;
+  creating: KnownRequest | undefined;
+  acts: ResultActs;
+  view: View;
+  select: (view: View) => void;
+  /** The request of the form, and in code. */
+  request: GenerationRequest;
+  code: ComponentChildren;
 }
 
-/** The outputs of a generation, or the request in code or as JSON. */
-export function ResultPane(props: ResultPaneProps) {
-  const { id, made, details, creating, acts, view, select, code, json } = props;
-  const known = details.value?.generation_id === id ? details.value : undefined;
+/** The outputs of a generation of any App, or the request in code or as JSON: the tabs with the status, and what is selected. */
+export function ResultPane({ id, made, details, creating, acts, view, select, request, code }: ResultPaneProps) {
+  const known = details.value;
   const task = known ?? made?.task;
-  const other = view === 'code' ? code : view === 'json' ? json(creating === undefined ? task : undefined) : undefined;
-  const frame = { view, select };
-  if (creating !== undefined)
-    return (
-      <Frame {...frame} status={<Badge look="active">Creating</Badge>}>
-        {other ?? <Grid {...acts.layoutOf(creating)} outputs={[]} isWaiting />}
-      </Frame>
-    );
-  if (id === undefined)
-    return (
-      <Frame {...frame} status={null}>
-        {other ?? (
+  const progress = useProgress(details);
+  useSpoken(task?.status, progress, acts.ended);
+  const isCancelling = known?.timeline.some(({ event }) => event === 'cancel_requested') === true && isOpen(known);
+  return (
+    <>
+      <header class="out-bar">
+        {creating !== undefined ? (
+          <Badge look="active">Creating</Badge>
+        ) : task === undefined ? null : (
+          <Status task={task} part={progress.part} isCancelling={isCancelling} />
+        )}
+        <Tabs label="View" look="segments" tabs={VIEWS} selected={view} select={select} panel="result-panel" />
+      </header>
+      {/* It scrolls. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div class="out-body" id="result-panel" role="tabpanel" aria-label={VIEW_TEXTS[view]} tabIndex={0}>
+        {view === 'code' ? (
+          code
+        ) : view === 'json' ? (
+          <JsonView request={request} task={creating === undefined ? task : undefined} />
+        ) : creating !== undefined ? (
+          <Grid {...acts.layoutOf(creating)} outputs={[]} isWaiting />
+        ) : id === undefined ? (
           <Empty
             icon={Images}
             title="Results appear here"
             text="Write a prompt and press Create, or begin with an example."
           />
+        ) : task === undefined ? (
+          <Fault text={details.fault} />
+        ) : (
+          <Result {...{ task, known, made, acts, progress, isCancelling }} reload={details.reload} />
         )}
-      </Frame>
-    );
-  if (task === undefined)
-    return (
-      <Frame {...frame} status={null}>
-        {other ?? <Fault text={details.fault} />}
-      </Frame>
-    );
-  return <Result key={id} {...props} task={task} known={known} other={other} />;
+      </div>
+    </>
+  );
 }
 
-interface ResultProps extends ResultPaneProps {
-  readonly task: Task;
-  readonly known: GenerationDetail | undefined;
-  readonly other: ComponentChildren;
-}
-
-/** A generation of this page, or of any App of the account, while it runs and after its end. */
-function Result({ task, known, made, details, acts, view, select, other }: ResultProps) {
-  const progress = useProgress(details);
-  const { status } = task;
-  const [first] = useState(status);
-  const quarter = Math.floor((progress.part ?? 0) * 4);
-  const isCancelling = isOpen(task) && known?.timeline.some(({ event }) => event === 'cancel_requested') === true;
+/** Says changes of the status and quarters of the progress to screen readers. */
+function useSpoken(status: Task['status'] | undefined, { part = 0 }: Progress, ended: () => void): void {
+  const before = useRef(status);
+  const quarter = Math.floor(part * 4);
   useEffect(() => {
-    if (status === first) return;
+    const isFirst = before.current === undefined || before.current === status;
+    before.current = status;
+    if (isFirst || status === undefined) return;
     say(`${STATUS_TEXTS[status]}.`);
-    if (!isOpen({ status })) acts.ended();
+    if (!isOpen({ status })) ended();
     // Once for each status.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [status]);
   useEffect(() => {
     if (quarter > 0) say(`${quarter * 25} percent.`);
   }, [quarter]);
-  const asked = askedOf(task, made, known);
+}
+
+/** The body of the request, and the response where a generation is shown. */
+function JsonView({ request, task }: { request: GenerationRequest; task: Task | undefined }) {
   return (
-    <Frame view={view} select={select} status={<Status task={task} part={progress.part} isCancelling={isCancelling} />}>
-      {other ?? (
-        <>
-          <Outputs task={task} known={known} asked={asked} acts={acts} reload={details.reload} />
-          {!isOpen(task) ? (
-            <>
-              <OutputFacts task={task} asked={asked} />
-              <Actions task={task} asked={asked} details={known} acts={acts} />
-            </>
-          ) : known === undefined ? null : (
-            <Waiting generation={known} progress={progress} isCancelling={isCancelling} reload={details.reload} />
-          )}
-        </>
+    <div class="stack">
+      <h2>Request</h2>
+      <Copyable text={JSON.stringify(request, null, 2)} what="the request" />
+      <h2>Response</h2>
+      {task === undefined ? (
+        <p class="small muted">The generation, once there is one.</p>
+      ) : (
+        <Copyable text={JSON.stringify(task, null, 2)} what="the response" />
       )}
-    </Frame>
+    </div>
   );
 }
 
-/** The request of a generation: from this page, or as the server has stored it. */
-function askedOf(task: Task, made: Made | undefined, details: GenerationDetail | undefined): Asked {
-  const request = made?.request ?? details?.request ?? undefined;
-  return { prompt: details?.prompt, ...request, model_key: task.model_key, parameters: request?.parameters ?? {} };
-}
-
-interface StatusProps {
-  readonly task: Task;
-  readonly part: number | undefined;
-  readonly isCancelling: boolean;
-}
-
-function Status({ task, part, isCancelling }: StatusProps) {
+function Status({ task, part, isCancelling }: { task: Task; part: number | undefined; isCancelling: boolean }) {
   const { status, created_at: from, completed_at: to, charged_credits: charged, reserved_credits: reserved } = task;
   const span = to === undefined ? [] : [spanText(Date.parse(to) - Date.parse(from))];
   const cost = isOpen(task) ? `${creditsText(reserved)} reserved` : creditsText(charged);
@@ -204,146 +152,144 @@ function Status({ task, part, isCancelling }: StatusProps) {
   );
 }
 
+interface ResultProps extends Pick<ResultPaneProps, 'made' | 'acts'> {
+  task: Task;
+  known: GenerationDetail | undefined;
+  progress: Progress;
+  isCancelling: boolean;
+  reload: () => Promise<void>;
+}
+
+/** A generation while it runs and after its end. */
+function Result({ task, known, made, acts, progress: { part, position = 0 }, isCancelling, reload }: ResultProps) {
+  const { outputs, error, status, charged_credits: charged, generation_id: id } = task;
+  const request = made?.request ?? known?.request ?? undefined;
+  const asked = {
+    prompt: known?.prompt,
+    ...request,
+    model_key: task.model_key,
+    parameters: { ...request?.parameters },
+  };
+  const kind = task.modality === 'video' ? 'Video' : 'Image';
+  const shown = outputs.map((output, index): Shown => ({
+    output,
+    thumbnails: known === undefined ? undefined : thumbnailsOf(known, output),
+    alt: `${kind}${outputs.length === 1 ? '' : ` ${index + 1} of ${outputs.length}`}: ${asked.prompt ?? task.model_key}`,
+    filename: `${id}-${index + 1}`,
+    href: hrefOf('generations', { id }),
+  }));
+  const isExpired = typeof known?.outputs_removed_at === 'string';
+  return (
+    <>
+      {error !== undefined ? (
+        <Fault text={error.message} />
+      ) : outputs.length > 0 || isOpen(task) ? (
+        <Grid {...acts.layoutOf(asked)} outputs={shown} isWaiting={isOpen(task)} reload={reload} />
+      ) : (
+        <Empty
+          icon={Ban}
+          title={isExpired ? 'The outputs have expired' : STATUS_TEXTS[status]}
+          text={isExpired ? null : charged === 0 ? 'Nothing was charged.' : `${creditsText(charged)} charged.`}
+        />
+      )}
+      {!isOpen(task) ? (
+        <>
+          <OutputFacts task={task} asked={asked} />
+          <Actions task={task} asked={asked} known={known} acts={acts} />
+        </>
+      ) : known === undefined ? null : (
+        <div class="out-waiting">
+          {status === 'queued' ? (
+            <p class="small muted">
+              {position === 0 ? 'Next in the queue' : `${numberText(position)} ahead in the queue`}
+            </p>
+          ) : (
+            <progress aria-label="Progress" {...(part === undefined ? {} : { value: part, max: 1 })} />
+          )}
+          <ActionButton
+            icon={Ban}
+            isDisabled={isCancelling}
+            action={async () => {
+              await cancelGeneration(known.app.id, id);
+              await reload();
+            }}
+          >
+            {isCancelling ? 'Cancelling' : 'Cancel'}
+          </ActionButton>
+        </div>
+      )}
+    </>
+  );
+}
+
 interface GridProps {
-  readonly shape: Shape;
-  readonly count: number;
-  readonly outputs: readonly Shown[];
+  /** The shape and the number of the outputs, until they are there. */
+  ratio: number;
+  count: number;
+  outputs: readonly Shown[];
   /** Whether outputs are still to come; their places have their shape. */
-  readonly isWaiting: boolean;
-  readonly reload?: () => Promise<void>;
+  isWaiting: boolean;
+  reload?: () => Promise<void>;
 }
 
 /** The outputs side by side, so that all are in view. */
-function Grid({ shape, count, outputs, isWaiting, reload }: GridProps) {
+function Grid({ outputs, isWaiting, reload, ...layout }: GridProps) {
   const [open, setOpen] = useState<number>();
-  const tried = useRef(new Set<string>());
+  const tried = useRef(new Set<string>()).current;
   // A URL is valid for an hour: an output that does not load is requested again, once.
-  const again = ({ output: { media_id: id } }: Shown): void => {
-    const isFirst = !tried.current.has(id);
-    tried.current.add(id);
-    if (isFirst) void reload?.();
+  const again = (id: string): void => {
+    if (!tried.has(id)) void reload?.();
+    tried.add(id);
   };
   const [first] = outputs;
-  const ratio = first === undefined ? shape.width / shape.height : ratioOf(first.output);
-  const total = isWaiting ? Math.max(count, outputs.length) : outputs.length;
+  const ratio = first === undefined ? layout.ratio : ratioOf(first.output);
+  const total = isWaiting ? Math.max(layout.count, outputs.length) : outputs.length;
   const columns = total === 1 ? 1 : ratio < 0.8 && total > 2 ? Math.min(4, total) : 2;
   const fit = (ratio * columns) / Math.ceil(total / columns);
   return (
     <>
       <ul class="out-grid" style={{ '--fit': fit.toFixed(3), '--columns': String(columns) }}>
-        {Array.from({ length: total }, (_, index) => {
-          const shown = outputs[index];
-          if (shown === undefined)
-            return <li key={index} class="skeleton" style={{ aspectRatio: ratio.toFixed(3) }} aria-hidden="true" />;
+        {outputs.map(({ output, thumbnails, alt }, index) => {
+          const { media_id: id, width, height } = output;
+          const onFault = (): void => again(id);
           return (
-            <li key={shown.output.media_id}>
-              <OutputTile shown={shown} open={() => setOpen(index)} onFault={() => again(shown)} />
+            <li key={id}>
+              {output.media_type === 'video' ? (
+                // What is generated has no speech to caption.
+                // oxlint-disable-next-line jsx-a11y/media-has-caption
+                <video
+                  src={readable(output.url)}
+                  {...{ width, height }}
+                  controls
+                  loop
+                  playsInline
+                  preload="metadata"
+                  aria-label={alt}
+                  onError={onFault}
+                />
+              ) : (
+                <button type="button" onClick={() => setOpen(index)}>
+                  <Picture {...{ output, thumbnails, alt, onFault }} shownWidth="480px" isFirst />
+                </button>
+              )}
             </li>
           );
         })}
+        {Array.from({ length: total - outputs.length }, (_, index) => (
+          <li key={index} class="skeleton" style={{ aspectRatio: ratio.toFixed(3) }} aria-hidden="true" />
+        ))}
       </ul>
       <Lightbox outputs={outputs} at={open} open={setOpen} />
     </>
   );
 }
 
-interface OutputTileProps {
-  readonly shown: Shown;
-  readonly open: () => void;
-  readonly onFault: () => void;
-}
-
-function OutputTile({ shown: { output, thumbnails, alt }, open, onFault }: OutputTileProps) {
-  if (output.media_type === 'video')
-    return (
-      // What is generated has no speech to caption.
-      // oxlint-disable-next-line jsx-a11y/media-has-caption
-      <video
-        src={readable(output.url)}
-        width={output.width}
-        height={output.height}
-        controls
-        loop
-        playsInline
-        preload="metadata"
-        aria-label={alt}
-        onError={onFault}
-      />
-    );
-  return (
-    <button type="button" onClick={open}>
-      <Picture output={output} thumbnails={thumbnails} alt={alt} shownWidth="480px" isFirst onFault={onFault} />
-    </button>
-  );
-}
-
-interface OutputsProps {
-  readonly task: Task;
-  readonly known: GenerationDetail | undefined;
-  readonly asked: Asked;
-  readonly acts: ResultActs;
-  readonly reload: () => Promise<void>;
-}
-
-function Outputs({ task, known, asked, acts, reload }: OutputsProps) {
-  const { outputs, error, status, charged_credits: charged, generation_id: id } = task;
-  if (error !== undefined) return <Fault text={error.message} />;
-  if (outputs.length === 0 && !isOpen(task)) {
-    const cost = charged === 0 ? 'Nothing was charged.' : `${creditsText(charged)} charged.`;
-    const isExpired = known !== undefined && known.outputs_removed_at !== null;
-    return (
-      <Empty
-        icon={Ban}
-        title={isExpired ? 'The outputs have expired' : STATUS_TEXTS[status]}
-        text={isExpired ? null : cost}
-      />
-    );
-  }
-  const kind = task.modality === 'video' ? 'Video' : 'Image';
-  const shown = outputs.map((output, index): Shown => ({
-    output,
-    thumbnails: known === undefined ? undefined : thumbnailsOf(known, output),
-    alt: `${outputs.length === 1 ? kind : `${kind} ${index + 1} of ${outputs.length}`}: ${asked.prompt ?? task.model_key}`,
-    filename: `${id}-${index + 1}`,
-    href: hrefOf('generations', { id }),
-  }));
-  return <Grid {...acts.layoutOf(asked)} outputs={shown} isWaiting={isOpen(task)} reload={reload} />;
-}
-
-interface WaitingProps {
-  readonly generation: GenerationDetail;
-  readonly progress: Progress;
-  readonly isCancelling: boolean;
-  readonly reload: () => Promise<void>;
-}
-
-/** How far a generation is that has not ended, and the way to cancel it. */
-function Waiting({ generation, progress: { part, position = 0 }, isCancelling, reload }: WaitingProps) {
-  const { generation_id: id, status, app } = generation;
-  const cancel = async (): Promise<void> => {
-    await cancelGeneration(app.id, id);
-    await reload();
-  };
-  return (
-    <div class="out-waiting">
-      {status === 'queued' ? (
-        <p class="small muted">{position === 0 ? 'Next in the queue' : `${numberText(position)} ahead in the queue`}</p>
-      ) : (
-        <progress aria-label="Progress" {...(part === undefined ? {} : { value: part, max: 1 })} />
-      )}
-      <ActionButton icon={Ban} action={cancel} isDisabled={isCancelling}>
-        {isCancelling ? 'Cancelling' : 'Cancel'}
-      </ActionButton>
-    </div>
-  );
-}
-
-function OutputFacts({ task, asked }: Pick<OutputsProps, 'task' | 'asked'>) {
+function OutputFacts({ task, asked: { prompt, parameters } }: { task: Task; asked: KnownRequest }) {
   const [first] = task.outputs;
-  const seed = asked.parameters['seed'];
+  const { seed } = parameters;
   return (
     <div class="out-facts">
-      {asked.prompt ? <span class="prompt">{asked.prompt}</span> : null}
+      {prompt ? <span class="prompt">{prompt}</span> : null}
       {first?.width === undefined ? null : <span class="num">{`${first.width} × ${first.height ?? ''}`}</span>}
       {first?.duration_ms === undefined ? null : <span class="num">{spanText(first.duration_ms)}</span>}
       {typeof seed === 'number' ? <span class="num">{`seed ${seed}`}</span> : null}
@@ -352,37 +298,61 @@ function OutputFacts({ task, asked }: Pick<OutputsProps, 'task' | 'asked'>) {
   );
 }
 
-interface ActionsProps extends Pick<OutputsProps, 'task' | 'asked' | 'acts'> {
-  readonly details: GenerationDetail | undefined;
+interface ActionsProps extends Pick<ResultProps, 'task' | 'known' | 'acts'> {
+  asked: KnownRequest;
 }
 
-function Actions({ task, asked, details, acts }: ActionsProps) {
+function Actions({ task, asked, known, acts: { vary, adopt, again, refer } }: ActionsProps) {
   const { outputs, generation_id: id } = task;
   const images = outputs.filter(({ media_type: type }) => type === 'image');
-  const saveAll = async (): Promise<void> => {
-    for (const [index, output] of outputs.entries()) await saveOutput(output, `${id}-${index + 1}`);
-  };
-  const hasRequest = details?.request !== undefined && details.request !== null;
+  const [image] = images;
+  const hasRequest = known !== undefined && known.request !== null;
+  const varied = vary(asked);
   return (
     <div class="row wrap out-actions">
       {outputs.length === 0 ? null : (
-        <ActionButton isSmall={false} icon={Download} action={saveAll}>
+        <ActionButton
+          isSmall={false}
+          icon={Download}
+          action={async () => {
+            for (const [index, output] of outputs.entries()) await saveOutput(output, `${id}-${index + 1}`);
+          }}
+        >
           {outputs.length === 1 ? 'Download' : 'Download all'}
         </ActionButton>
       )}
       {task.status !== 'succeeded' && hasRequest ? (
-        <Button icon={RotateCcw} onClick={() => acts.again(details)}>
+        <Button icon={RotateCcw} onClick={() => again(known)}>
           {`Create again · ${creditsText(task.estimated_credits)}`}
         </Button>
       ) : null}
-      {acts.canRefer ? <ReferenceButton images={images} refer={acts.refer} /> : null}
-      {acts.canVary(asked) ? (
-        <Button icon={Dices} onClick={() => acts.vary(asked)}>
+      {refer === undefined || image === undefined ? null : images.length === 1 ? (
+        <ActionButton isSmall={false} icon={ImagePlus} action={() => refer(image)}>
+          Use as reference
+        </ActionButton>
+      ) : (
+        <MenuButton
+          label="Use as reference"
+          class="button"
+          items={images.map((output, index) => ({
+            text: `Image ${index + 1}`,
+            act: () => void refer(output).catch(() => undefined),
+          }))}
+          button={
+            <>
+              <Icon of={ImagePlus} size={14} />
+              Use as reference
+            </>
+          }
+        />
+      )}
+      {varied === undefined ? null : (
+        <Button icon={Dices} onClick={varied}>
           Vary seed
         </Button>
-      ) : null}
-      {acts.adopt !== undefined && hasRequest ? (
-        <Button icon={Undo2} onClick={() => acts.adopt?.(details)}>
+      )}
+      {adopt !== undefined && hasRequest ? (
+        <Button icon={Undo2} onClick={() => adopt(known)}>
           Use these settings
         </Button>
       ) : null}
@@ -391,39 +361,5 @@ function Actions({ task, asked, details, acts }: ActionsProps) {
         <Icon of={ChevronRight} size={14} />
       </PlaceLink>
     </div>
-  );
-}
-
-/** Adds an output to the reference files; of several, the person picks one. */
-function ReferenceButton({
-  images,
-  refer,
-}: {
-  readonly images: readonly Output[];
-  readonly refer: ResultActs['refer'];
-}) {
-  const [first] = images;
-  if (first === undefined) return null;
-  if (images.length === 1)
-    return (
-      <ActionButton isSmall={false} icon={ImagePlus} action={() => refer(first)}>
-        Use as reference
-      </ActionButton>
-    );
-  return (
-    <MenuButton
-      label="Use as reference"
-      class="button"
-      items={images.map((output, index) => ({
-        text: `Image ${index + 1}`,
-        act: () => void refer(output).catch(() => undefined),
-      }))}
-      button={
-        <>
-          <Icon of={ImagePlus} size={14} />
-          Use as reference
-        </>
-      }
-    />
   );
 }
