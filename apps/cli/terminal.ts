@@ -1,3 +1,4 @@
+import { creditsText } from '../../core/credits/account.js';
 import { printable } from '../logging/logged-fields.js';
 import type { Failure } from './exit.js';
 import type { CliIo } from './io.js';
@@ -97,7 +98,7 @@ export function facts(values: Readonly<Record<string, Cell>>): string {
  * is.
  */
 export function amountText(count: number | bigint, currency = 'credits'): string {
-  return `${count} ${Number(count) === 1 && currency === 'credits' ? 'credit' : currency}`;
+  return currency === 'credits' ? creditsText(count) : `${count} ${currency}`;
 }
 
 /** `1 object`, `2 objects`, `2 entries`. */

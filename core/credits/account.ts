@@ -170,3 +170,8 @@ export interface NearZero {
   /** Whether every account was looked at. */
   readonly isComplete: boolean;
 }
+
+/** An amount as messages name it: `1 credit`, `8 credits`, `0.5 credits`. */
+export function creditsText(credits: number | bigint | string): string {
+  return `${credits} ${Number(credits) === 1 ? 'credit' : 'credits'}`;
+}

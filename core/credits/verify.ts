@@ -5,7 +5,7 @@ import type { DayRange } from '../ports/stores.js';
 import { UsageCheck } from '../usage/check-usage.js';
 import { type TraceRow, type UsageList, type UsageRow, wholeAccount } from '../usage/usage.js';
 import { withYields, type Yield } from '../waiting.js';
-import { type Account, type Book, BOOKS, type Entry, type Hold } from './account.js';
+import { type Account, type Book, BOOKS, creditsText, type Entry, type Hold } from './account.js';
 
 const PAGE = 500;
 const MAX_LOOKS = 3;
@@ -132,7 +132,7 @@ async function lookOnce(look: Look): Promise<AccountResult> {
     for (const suspicion of checkGeneration(g, account, replay)) suspicions.add(suspicion);
   }
   for await (const { generationId, credits } of withYields(forgotten.values(), yieldNow))
-    suspicions.add(`Account ${accountId} holds ${credits} credits for ${generationId}, which is no generation.`);
+    suspicions.add(`Account ${accountId} holds ${creditsText(credits)} for ${generationId}, which is no generation.`);
   return { entries: account.lastSequence, generations: generations.length, ledger, suspicions };
 }
 
@@ -187,7 +187,7 @@ function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
   say(g.chargedCredits >= 0 && g.chargedCredits <= g.reservedCredits, 'is charged outside what was reserved');
   say(
     money.held === g.reservedCredits,
-    `holds ${money.held} credits in the ledger, ${g.reservedCredits} by its own record`,
+    `holds ${creditsText(money.held)} in the ledger, ${g.reservedCredits} by its own record`,
   );
   if (!isTerminal(g.status)) {
     say(g.chargedCredits === 0, 'is charged before its end');
@@ -196,7 +196,7 @@ function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
     say(!account.holds.has(g.generationId), 'is settled and still held');
     say(
       money.charged === g.chargedCredits,
-      `is charged ${money.charged} credits in the ledger, ${g.chargedCredits} by its own record`,
+      `is charged ${creditsText(money.charged)} in the ledger, ${g.chargedCredits} by its own record`,
     );
     say(
       money.charged + money.released === g.reservedCredits,
@@ -296,7 +296,7 @@ export class Replay {
     for (const book of BOOKS) {
       yield finding(
         this.books[book] === account[book],
-        `has ${account[book]} credits ${book}, and ${this.books[book]} by its entries`,
+        `has ${creditsText(account[book])} ${book}, and ${this.books[book]} by its entries`,
       );
     }
     let held = 0;
@@ -311,12 +311,15 @@ export class Replay {
       this.openHolds === account.holds.size,
       `has ${account.holds.size} open holds, and ${this.openHolds} by its entries`,
     );
-    yield finding(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
+    yield finding(
+      held === account.reserved,
+      `reserves ${creditsText(account.reserved)}, and its open holds sum to ${held}`,
+    );
     for (const { credentialId, period, used } of account.capUses?.values() ?? []) {
       const counted = this.capUses.get(capKey(credentialId, period)) ?? 0;
       yield finding(
         used === counted,
-        `counts ${used} credits of credential ${credentialId} in ${period}, and ${counted} by its entries`,
+        `counts ${creditsText(used)} of credential ${credentialId} in ${period}, and ${counted} by its entries`,
       );
     }
   }

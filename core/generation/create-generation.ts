@@ -3,7 +3,7 @@ import { assert } from '../assert.js';
 import { measuredRateOf, unitsReserved } from '../catalog/price.js';
 import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../context.js';
 import type { Acceptance, WriterOutcome } from '../credits/account-writer.js';
-import { periodOf, usedIn } from '../credits/account.js';
+import { creditsText, periodOf, usedIn } from '../credits/account.js';
 import type { HoldCommand } from '../credits/decide.js';
 import { type ErrorDetails, ServiceError } from '../errors.js';
 import type { Claim } from '../idempotency/claim.js';
@@ -179,7 +179,7 @@ function tooMuchContent(
 }
 
 function notApproved(credits: number, approvedCredits: number): ServiceError {
-  const message = `This would reserve ${credits} credits, more than the ${approvedCredits} that were allowed for it.`;
+  const message = `This would reserve ${creditsText(credits)}, more than the ${approvedCredits} that were allowed for it.`;
   return new ServiceError('SPENDING_NOT_CONFIRMED', message, { credits });
 }
 
@@ -323,18 +323,18 @@ function insufficientCredits(caller: Caller, credits: number, availableCredits: 
     told.availableCredits === undefined
       ? ', more than the account has available'
       : `; the account has ${availableCredits} available`;
-  return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits${available}.`, told);
+  return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${creditsText(credits)}${available}.`, told);
 }
 
 /** The account may have enough: it is the credential that may not spend it. */
 function capReached(caller: Caller, credits: number, availableCredits: number): ServiceError {
   const { cap } = caller;
-  const bound = `${cap?.credits ?? 0} credits${cap?.per === 'month' ? ' a month (UTC)' : ''}`;
+  const bound = `${creditsText(cap?.credits ?? 0)}${cap?.per === 'month' ? ' a month (UTC)' : ''}`;
   const told = toldTo(caller, availableCredits);
   const account = told.availableCredits === undefined ? '' : `; the account itself has ${availableCredits} available`;
   return new ServiceError(
     'CREDITS_INSUFFICIENT',
-    `This would reserve ${credits} credits, which is more than is left of the credential's spending cap of ${bound}${account}.`,
+    `This would reserve ${creditsText(credits)}, which is more than is left of the credential's spending cap of ${bound}${account}.`,
     told,
   );
 }

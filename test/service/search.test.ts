@@ -91,8 +91,8 @@ for (const { mongo, s3 } of STORE_PAIRS) {
         accountId: grpc.owner.accountId,
         ...(q === undefined ? {} : { q }),
       });
-    async function expectFound(cases: readonly (readonly [q: string, found: readonly string[]])[]): Promise<void> {
-      for (const [q, found] of cases) expect(idsOf(await find(q)), q).to.deep.equal(found);
+    async function expectFound(cases: readonly (readonly [q: string, ids: readonly string[]])[]): Promise<void> {
+      for (const [q, ids] of cases) expect(idsOf(await find(q)), q).to.deep.equal(ids);
     }
     const indexed = async (word: string): Promise<readonly string[]> => {
       const { generationSearch } = grpc.harness.context;

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { completed } from '../../../adapters/catalog-file/model-defaults.js';
 import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
+import { creditsText } from '../../../core/credits/account.js';
 import { type JsonObject, memberOf } from '../../../core/json.js';
 import { variableOf } from '../../config/keys.js';
 import { printable } from '../../logging/logged-fields.js';
@@ -148,11 +149,11 @@ function whileWritten(file: ChangedFile | undefined, check: () => void): void {
 /** The price of a unit for clients, and how it was computed. */
 function priceSentence(entry: JsonObject, { ref, options }: AddNeeds): string {
   const { credits_per_unit: credits, unit } = completed(entry).price;
-  const price = `Price: ${credits} credits per ${unit}`;
+  const price = `Price: ${creditsText(credits)} per ${unit}`;
   if (options.price !== undefined) return `${price}, by --price.`;
   const cost = memberOf(entry['provider_settings'], 'unit_cost') as { amount: string; currency: string } | undefined;
   if (cost === undefined) return `${price}.`;
-  return `${price}: ${cost.amount} ${cost.currency} at ${ref.kind} x ${options.dollarCredits} credits per dollar x ${options.markup}.`;
+  return `${price}: ${cost.amount} ${cost.currency} at ${ref.kind} x ${creditsText(options.dollarCredits)} per dollar x ${options.markup}.`;
 }
 
 function proposalText(lines: readonly string[], { guesses, dropped }: ProposedEntry, price: string): string {

@@ -1,6 +1,7 @@
 import type { ElicitRequestFormParams, InputRequiredResult, JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Cancellation } from '../../../core/cancellation.js';
+import { creditsText } from '../../../core/credits/account.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Clock, Digests, Ids } from '../../../core/ports/machine.js';
@@ -22,7 +23,7 @@ export type Confirm = (question: SpendingQuestion) => Promise<SpendingAnswer>;
 const FIELD = 'confirm';
 
 function formOf({ message, credits }: SpendingQuestion): ElicitRequestFormParams {
-  const field = { type: 'boolean', title: `Spend up to ${credits} credits` } as const;
+  const field = { type: 'boolean', title: `Spend up to ${creditsText(credits)}` } as const;
   return {
     mode: 'form',
     message,

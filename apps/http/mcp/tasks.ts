@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Call, Files, Machine, Money, Webhooks, Work } from '../../../core/context.js';
+import { creditsText } from '../../../core/credits/account.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import {
   type Generation,
@@ -124,8 +125,8 @@ const MINUTE_MS = 60_000;
 function sentenceOf({ generation, outputs }: GenerationView, outputUrlMs: number): string {
   const { generationId, status, modality, chargedCredits, reservedCredits, error } = generation;
   if (!isTerminal(status))
-    return `Generation ${generationId} is ${status}; ${reservedCredits} credits are reserved for it. Call get_generation with this id to wait for its end.`;
-  const cost = `${chargedCredits} ${chargedCredits === 1 ? 'credit' : 'credits'}`;
+    return `Generation ${generationId} is ${status}; ${creditsText(reservedCredits)} ${reservedCredits === 1 ? 'is' : 'are'} reserved for it. Call get_generation with this id to wait for its end.`;
+  const cost = creditsText(chargedCredits);
   if (status === 'failed')
     return `Generation ${generationId} failed and cost ${cost}: ${error?.code ?? 'unknown'}: ${error?.message ?? 'no reason is known'}`;
   if (status === 'cancelled') return `Generation ${generationId} was cancelled and cost ${cost}.`;

@@ -1,5 +1,6 @@
 import type { CallToolResult, InputRequiredResult, Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { Scope } from '../../../core/access/credential.js';
+import { creditsText } from '../../../core/credits/account.js';
 import { getBalance } from '../../../core/credits/operate.js';
 import { ERRORS, ServiceError } from '../../../core/errors.js';
 import { fieldInvalid, readBody, type BodySchema, type Wording } from '../../../core/fields.js';
@@ -345,7 +346,7 @@ async function createConfirmed(
       // A person is not asked about a request that would be refused anyway.
       await estimateGeneration(context, caller, body);
       const answer = await call.confirm({
-        message: `Spend up to ${credits} credits for "${body['model_key'] as string}"? They are reserved now; what is not used is given back.`,
+        message: `Spend up to ${creditsText(credits)} for "${body['model_key'] as string}"? The amount is reserved now; what is not used is released.`,
         credits,
         subject: { idempotencyKey, body },
       });
@@ -367,7 +368,9 @@ function creditsToConfirm(error: unknown): number | undefined {
 }
 
 function unconfirmed(credits: number, why: string): ServiceError {
-  return new ServiceError('SPENDING_NOT_CONFIRMED', `This would reserve ${credits} credits, and ${why}`, { credits });
+  return new ServiceError('SPENDING_NOT_CONFIRMED', `This would reserve ${creditsText(credits)}, and ${why}`, {
+    credits,
+  });
 }
 
 const REFUSALS = {

@@ -77,7 +77,9 @@ export class TooExpensive extends DarkroomError {
     readonly estimatedCredits: number,
     readonly maxCredits: number,
   ) {
-    super(`The estimate is ${estimatedCredits} credits, which is more than ${maxCredits}.`);
+    super(
+      `The estimate is ${estimatedCredits} ${estimatedCredits === 1 ? 'credit' : 'credits'}, which is more than ${maxCredits}.`,
+    );
   }
 }
 

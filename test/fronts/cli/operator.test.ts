@@ -114,7 +114,7 @@ for (const [name, way] of Object.entries(WAYS)) {
       expect(code).to.equal(3);
       expect(stderr).to.include("estimated above the key's spending cap\n");
       expect(stderr).to.include(
-        "This would reserve 1 credits, which is more than is left of the credential's spending cap of 1 credits a month (UTC); the account itself has ",
+        "This would reserve 1 credit, which is more than is left of the credential's spending cap of 1 credit a month (UTC); the account itself has ",
       );
       const { keys } = await operated<{ keys: { monthly_cap?: number }[] }>('keys', 'list', account.account_id);
       expect(keys.map(({ monthly_cap: cap }) => cap)).to.deep.equal([1]);

@@ -277,7 +277,7 @@ describe('spending over MCP', () => {
         expect([codeOf(answer), await reserved()]).to.deep.equal(['OK', 20]);
         expect(forms).to.have.length(1);
         expect(forms[0]?.['message']).to.equal(
-          'Spend up to 20 credits for "picture"? They are reserved now; what is not used is given back.',
+          'Spend up to 20 credits for "picture"? The amount is reserved now; what is not used is released.',
         );
       });
 

@@ -62,7 +62,8 @@ class TooExpensive(DarkroomError):
     """The estimate is above `max_credits`; nothing was created."""
 
     def __init__(self, estimated_credits: int, max_credits: int) -> None:
-        super().__init__(f"The estimate is {estimated_credits} credits, which is more than {max_credits}.")
+        unit = "credit" if estimated_credits == 1 else "credits"
+        super().__init__(f"The estimate is {estimated_credits} {unit}, which is more than {max_credits}.")
         self.estimated_credits = estimated_credits
         self.max_credits = max_credits
 
