@@ -54,6 +54,11 @@ export function lengthText(ms: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
+/** The time from one moment to another, both as texts. */
+export function ageText(since: string, until: string): string {
+  return spanText(Date.parse(until) - Date.parse(since));
+}
+
 /** A span of time in milliseconds, as short as it can be said. */
 export function spanText(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;

@@ -12,7 +12,7 @@ import {
   X,
 } from 'lucide-preact';
 import type { Output } from '../api-types.js';
-import { dateText, numberText, preciseTimeText, spanText } from '../format.js';
+import { ageText, dateText, numberText, preciseTimeText, spanText } from '../format.js';
 import { hasShortcuts } from '../frame/preferences.js';
 import { Lightbox, OutputMedia, type Shown, shownOutputs } from '../media/lightbox.js';
 import { Picture, ratioOf } from '../media/picture.js';
@@ -26,6 +26,7 @@ import { Table } from '../parts/table.js';
 import { Tabs } from '../parts/tabs.js';
 import { announce } from '../parts/toasts.js';
 import { goTo, hrefOf } from '../places.js';
+import { Timeline } from '../parts/times.js';
 import { cancelGeneration, inApp, readable, remove } from '../server.js';
 import type { AccountGeneration, GenerationDetail, ShownRequest } from '../server-types.js';
 import { type Data, useData, useLatest } from '../use-data.js';
@@ -409,7 +410,7 @@ function Side({ generation }: { generation: GenerationDetail }) {
         />
         <References request={request} />
       </section>
-      <Timeline generation={generation} />
+      <TimelineSection generation={generation} />
       <section>
         <h2>Ids</h2>
         <Facts
@@ -469,33 +470,25 @@ function References({ request }: { request: ShownRequest | null }) {
   );
 }
 
-function Timeline({ generation }: { generation: GenerationDetail }) {
+function TimelineSection({ generation }: { generation: GenerationDetail }) {
   const { timeline, created_at: createdAt, completed_at: completedAt, status } = generation;
-  const spanBetween = (from: string, to: string): string => spanText(Date.parse(to) - Date.parse(from));
+  const steps = timeline.map(({ event, at, attempt: { number } = { number: 1 } }) => {
+    const text = event === 'completed' ? STATUS_TEXTS[status] : TIMELINE_TEXTS[event];
+    return {
+      text: number < 2 ? text : `${text} (attempt ${number})`,
+      at,
+      look: event === 'completed' ? status : undefined,
+    };
+  });
   return (
     <section>
       <h2>
         Timeline
         {completedAt === undefined ? null : (
-          <span class="small faint num push">{`${spanBetween(createdAt, completedAt)} in total`}</span>
+          <span class="small faint num push">{`${ageText(createdAt, completedAt)} in total`}</span>
         )}
       </h2>
-      <ol class="timeline">
-        {timeline.map(({ event, at, attempt }, index) => {
-          const before = timeline[index - 1]?.at;
-          return (
-            <li key={`${event} ${at}`} class={event === 'completed' ? status : undefined}>
-              <span>
-                {event === 'completed' ? STATUS_TEXTS[status] : TIMELINE_TEXTS[event]}
-                {attempt === undefined || attempt.number < 2 ? null : ` (attempt ${attempt.number})`}
-              </span>
-              <time dateTime={at} title={preciseTimeText(at)}>
-                {before === undefined ? preciseTimeText(at) : `+ ${spanBetween(before, at)}`}
-              </time>
-            </li>
-          );
-        })}
-      </ol>
+      <Timeline steps={steps} />
     </section>
   );
 }

@@ -1,6 +1,5 @@
-import { Plus, SearchX, UsersRound } from 'lucide-preact';
+import { SearchX, UsersRound } from 'lucide-preact';
 import { dateText, numberText, textOf } from '../format.js';
-import { ask } from '../parts/ask.js';
 import { Button } from '../parts/buttons.js';
 import { SearchField } from '../parts/fields.js';
 import { TextField } from '../parts/form.js';
@@ -10,20 +9,17 @@ import { announce } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import { change } from '../server.js';
 import { usePages } from '../use-data.js';
-import { AreaPage, linkTo } from './area-page.js';
+import { AreaPage, createButton, linkTo, type Numbers } from './area-page.js';
 
-export interface Account {
+type Credits = 'issued_credits' | 'available_credits' | 'reserved_credits' | 'spent_credits';
+
+export interface Account extends Numbers<Credits | 'open_holds'> {
   readonly account_id: string;
   readonly name: string;
   readonly currency: string;
   readonly created_at: string;
   readonly suspended_at?: string;
   readonly erased_at?: string;
-  readonly issued_credits: number;
-  readonly available_credits: number;
-  readonly reserved_credits: number;
-  readonly spent_credits: number;
-  readonly open_holds: number;
 }
 
 /** All accounts, or those that are looked for, with their balances. */
@@ -32,14 +28,7 @@ export function AccountList() {
   const path = q === '' ? '/operator/accounts' : `/operator/accounts?search=${encodeURIComponent(q)}`;
   const accounts = usePages<'accounts', Account>(path, 'accounts');
   return (
-    <AreaPage
-      title="Accounts"
-      actions={
-        <Button kind="primary" icon={Plus} onClick={create}>
-          Create account…
-        </Button>
-      }
-    >
+    <AreaPage title="Accounts" actions={createButton('account', CREATE, 'primary')}>
       <TableCard
         id="accounts"
         title={q === '' ? 'All accounts' : `Accounts with “${q}”`}
@@ -107,26 +96,21 @@ export function accountState(account: Account) {
   return account.suspended_at === undefined ? <Badge look="ok">Active</Badge> : <Badge look="fail">Suspended</Badge>;
 }
 
-function create(): void {
-  ask({
-    title: 'Create account',
-    text: 'It begins without credits, people and keys.',
-    isHarmless: true,
-    doIt: 'Create account',
-    fields: (
-      <>
-        <TextField label="Name" name="name" required maxLength={100} />
-        <TextField label="Name of its credits" note="optional" name="currency" maxLength={100} placeholder="credits" />
-      </>
-    ),
-    act: (form) =>
-      change<{ readonly account: Account }>('/operator/accounts', {
-        name: textOf(form, 'name'),
-        currency: textOf(form, 'currency').trim(),
-      }),
-    done: ({ account }) => {
-      announce(`The account ${account.name} is created.`);
-      goTo(hrefOf('operator-accounts', { id: account.account_id }));
-    },
-  });
-}
+const CREATE = {
+  text: 'It begins without credits, people and keys.',
+  fields: (
+    <>
+      <TextField label="Name" name="name" required maxLength={100} />
+      <TextField label="Name of its credits" note="optional" name="currency" maxLength={100} placeholder="credits" />
+    </>
+  ),
+  act: (form: FormData) =>
+    change<{ readonly account: Account }>('/operator/accounts', {
+      name: textOf(form, 'name'),
+      currency: textOf(form, 'currency').trim(),
+    }),
+  done: ({ account }: { account: Account }) => {
+    announce(`The account ${account.name} is created.`);
+    goTo(hrefOf('operator-accounts', { id: account.account_id }));
+  },
+};

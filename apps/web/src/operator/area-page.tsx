@@ -1,5 +1,8 @@
 import type { ComponentProps } from 'preact';
+import { Plus } from 'lucide-preact';
 import { numberText } from '../format.js';
+import { ask, type Question } from '../parts/ask.js';
+import { Button } from '../parts/buttons.js';
 import { Attention, Page, PlaceLink, SignInButton } from '../parts/parts.js';
 import type { PageName } from '../places.js';
 import { overview } from '../session.js';
@@ -24,6 +27,23 @@ export function linkTo(page: PageName, text: string, id?: string, look?: string)
     <PlaceLink page={page} id={id} class={look}>
       {text}
     </PlaceLink>
+  );
+}
+
+/** Values of a response that are numbers. */
+export type Numbers<N extends string> = Readonly<Record<N, number>>;
+
+/** Reports a change, once what has changed is loaded again. */
+export type Said = (sentence: string) => Promise<void>;
+
+/** A button whose dialog creates something, as in "Create key". */
+export function createButton<T>(what: string, question: Omit<Question<T>, 'title' | 'doIt'>, kind?: 'primary') {
+  const doIt = `Create ${what}`;
+  const act = (): void => ask({ title: doIt, isHarmless: true, doIt, ...question });
+  return (
+    <Button icon={Plus} kind={kind} isSmall={kind === undefined} onClick={act}>
+      {doIt}…
+    </Button>
   );
 }
 

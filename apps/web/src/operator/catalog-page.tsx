@@ -9,22 +9,17 @@ import { type Column, Named, Table } from '../parts/table.js';
 import { announce } from '../parts/toasts.js';
 import { change } from '../server.js';
 import { focusOn, useAction, useData } from '../use-data.js';
-import { AreaPage, counted } from './area-page.js';
+import { AreaPage, counted, type Numbers } from './area-page.js';
+
+/** Amounts are millionths of a credit where their names say so. */
+type Amount = 'microcredits_per_unit' | 'base_microcredits' | 'minimum_credits' | 'maximum_credits';
 
 interface CatalogModel {
   readonly model_key: string;
   readonly name: string;
   readonly modality: string;
   readonly is_test: boolean;
-  /** Amounts are millionths of a credit where their names say so. */
-  readonly price: {
-    readonly version: string;
-    readonly unit: string;
-    readonly microcredits_per_unit: number;
-    readonly base_microcredits: number;
-    readonly minimum_credits: number;
-    readonly maximum_credits: number;
-  };
+  readonly price: Numbers<Amount> & { readonly version: string; readonly unit: string };
   readonly route: readonly { readonly provider: string; readonly weight: number; readonly is_connected: boolean }[];
   readonly example_count: number;
 }
@@ -43,10 +38,7 @@ interface Catalog {
 interface CatalogCheck {
   readonly file_name: string;
   readonly faults: readonly { readonly line?: number; readonly message: string }[];
-  readonly changes?: {
-    readonly added: readonly string[];
-    readonly removed: readonly string[];
-    readonly changed: readonly string[];
+  readonly changes?: Readonly<Record<'added' | 'removed' | 'changed', readonly string[]>> & {
     readonly is_reordered: boolean;
   };
   readonly model_count?: number;

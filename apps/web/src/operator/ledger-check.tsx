@@ -7,13 +7,10 @@ import { ActionFault, Card, Fault, Figures } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
 import { API, codeOf, Explained, refusalOf } from '../server.js';
 import { focusOn, useAction } from '../use-data.js';
-import { AreaPage, counted } from './area-page.js';
+import { AreaPage, counted, type Numbers } from './area-page.js';
 
 /** A line of a check of the ledgers: its progress, and in the last line its outcome. */
-interface CheckLine {
-  readonly accounts: number;
-  readonly entries: number;
-  readonly generations: number;
+interface CheckLine extends Numbers<'accounts' | 'entries' | 'generations'> {
   readonly findings?: readonly string[];
   readonly is_stopped?: true;
   readonly fault?: string;

@@ -5,11 +5,10 @@ import { place, titleOf, type PageName } from '../places.js';
 import { AccountList } from './account-list.js';
 import { AccountPage } from './account/account-page.js';
 import { CatalogPage } from './catalog-page.js';
-import { GenerationPage } from './generation-page.js';
 import { LedgerCheckPage } from './ledger-check.js';
 import { OverviewPage } from './overview-page.js';
 import { ProvidersPage } from './providers.js';
-import { QueuePage } from './queue.js';
+import { GenerationPage, QueuePage } from './queue.js';
 
 const PAGES: Readonly<Partial<Record<PageName, ComponentType>>> = {
   'operator': OverviewPage,

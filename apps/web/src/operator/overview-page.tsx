@@ -1,44 +1,35 @@
 import { useState } from 'preact/hooks';
 import { numberText, percentText, spanText } from '../format.js';
 import { Segments } from '../parts/fields.js';
-import { Badge, Card, type Figure, Figures, Loaded, Meter, Page, PlaceLink } from '../parts/parts.js';
+import { Badge, Card, type Figure, Figures, Loaded, Meter, Page } from '../parts/parts.js';
 import { type Bar, Legend, Plot, type Series } from '../parts/plot.js';
 import { type Column, Table } from '../parts/table.js';
 import { useData } from '../use-data.js';
-import { linkTo } from './area-page.js';
+import { linkTo, type Numbers } from './area-page.js';
 import { PROVIDER_COLUMNS, type ProvidersAnswer } from './providers.js';
 
-interface Times {
-  readonly median_ms?: number;
-  readonly p95_ms?: number;
-}
-
-interface Outcomes {
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly cancelled: number;
+interface Outcomes extends Numbers<'succeeded' | 'failed' | 'cancelled'> {
   readonly failures: readonly { readonly code: string; readonly count: number }[];
-  readonly accept: Times;
-  readonly result: Times;
+  readonly accept: Partial<Numbers<'median_ms'>>;
+  readonly result: Partial<Numbers<'median_ms' | 'p95_ms'>>;
 }
 
-interface Waiting {
+interface OpenOfModel extends Numbers<'queued' | 'requeued' | 'running'> {
+  readonly model_key: string;
+  readonly oldest_wait_ms?: number;
+}
+
+interface AccountNearZero extends Numbers<'available_credits' | 'week_charged_credits'> {
+  readonly account_id: string;
+  readonly name: string;
+}
+
+interface Waiting extends Numbers<'wait_ms' | 'reserved_credits' | 'attempts'> {
   readonly generation_id: string;
   readonly account_id: string;
   readonly account_name?: string;
   readonly status: 'queued' | 'running';
   readonly model_key: string;
-  readonly wait_ms: number;
-  readonly reserved_credits: number;
-  readonly attempts: number;
-}
-
-interface OpenOfModel {
-  readonly model_key: string;
-  readonly queued: number;
-  readonly requeued: number;
-  readonly running: number;
-  readonly oldest_wait_ms?: number;
 }
 
 interface OverviewAnswer {
@@ -46,12 +37,7 @@ interface OverviewAnswer {
   readonly half_hours: readonly { readonly starts_at: string; readonly outcomes: Outcomes }[];
   readonly queue: readonly OpenOfModel[];
   readonly longest_waiting: readonly Waiting[];
-  readonly accounts_near_zero: readonly {
-    readonly account_id: string;
-    readonly name: string;
-    readonly available_credits: number;
-    readonly week_charged_credits: number;
-  }[];
+  readonly accounts_near_zero: readonly AccountNearZero[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -105,7 +91,16 @@ export function OverviewPage() {
                   empty={<p class="body small muted">No generation is open.</p>}
                 />
               </Card>
-              <AccountsCard accounts={answer.accounts_near_zero} />
+              <Card id="near-zero" title="Accounts near zero" isFlush>
+                <Table
+                  labelledBy="near-zero"
+                  scrolls="Accounts whose credits end within a week"
+                  items={answer.accounts_near_zero}
+                  idOf={(one) => one.account_id}
+                  columns={ACCOUNT_COLUMNS}
+                  empty={<p class="body small muted">Every account has credits for at least a week at its rate.</p>}
+                />
+              </Card>
             </div>
             {answer.longest_waiting.length === 0 ? null : (
               <Card
@@ -247,6 +242,12 @@ const QUEUE_COLUMNS: readonly Column<OpenOfModel>[] = [
   ['Oldest wait', (one) => timeText(one.oldest_wait_ms), 'number'],
 ];
 
+const ACCOUNT_COLUMNS: readonly Column<AccountNearZero>[] = [
+  ['Account', (one) => linkTo('operator-accounts', one.name, one.account_id)],
+  ['Available', (one) => numberText(one.available_credits), 'number'],
+  ['Charged in 7 days', (one) => numberText(one.week_charged_credits), 'number'],
+];
+
 const WAITING_COLUMNS: readonly Column<Waiting>[] = [
   ['Since', (one) => spanText(one.wait_ms), 'num'],
   [
@@ -261,30 +262,3 @@ const WAITING_COLUMNS: readonly Column<Waiting>[] = [
   ['Account', ({ account_id: id, account_name: name = id }) => linkTo('operator-accounts', name, id)],
   ['Reserved', (one) => numberText(one.reserved_credits), 'number'],
 ];
-
-function AccountsCard({ accounts }: { accounts: OverviewAnswer['accounts_near_zero'] }) {
-  return (
-    <Card id="near-zero" title="Accounts near zero" isFlush>
-      {accounts.length === 0 ? (
-        <p class="body small muted">Every account has credits for at least a week at its rate.</p>
-      ) : (
-        <ul class="list small">
-          {accounts.map((one) => (
-            <li key={one.account_id}>
-              <span class="grow">
-                <strong>{one.name}</strong>
-                <br />
-                <span class="tiny faint">
-                  {`${numberText(one.available_credits)} available, ${numberText(one.week_charged_credits)} charged in 7 days`}
-                </span>
-              </span>
-              <PlaceLink page="operator-accounts" id={one.account_id} class="button small" label={`Open ${one.name}`}>
-                Open
-              </PlaceLink>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Card>
-  );
-}

@@ -1,23 +1,20 @@
 import { Server } from 'lucide-preact';
-import { numberText, preciseTimeText, spanText } from '../format.js';
+import { ageText, numberText, preciseTimeText, spanText } from '../format.js';
 import { Badge, Card, Empty, Facts, Loaded, type Look, Meter, Time } from '../parts/parts.js';
 import { type Column, None, Table } from '../parts/table.js';
 import { useData } from '../use-data.js';
-import { AreaPage, counted } from './area-page.js';
-import { ageText } from './queue.js';
+import { AreaPage, counted, type Numbers } from './area-page.js';
 
-interface Worker {
+interface Worker extends Numbers<'tasks' | 'waiting'> {
   readonly worker: string;
   readonly circuit: keyof typeof CIRCUITS;
   readonly last_error?: { readonly at: string; readonly message: string };
   readonly median_submit_ms?: number;
-  readonly tasks: number;
-  readonly waiting: number;
   readonly seen_at: string;
   readonly is_current: boolean;
 }
 
-interface Provider {
+interface Provider extends Numbers<'tasks' | 'waiting'> {
   readonly name: string;
   readonly kind: string;
   readonly state: keyof typeof STATES;
@@ -26,8 +23,6 @@ interface Provider {
   readonly paused_until?: string;
   readonly failing_since?: string;
   readonly last_call_at?: string;
-  readonly tasks: number;
-  readonly waiting: number;
   readonly max_concurrent?: number;
   readonly max_submissions_per_minute?: number;
   readonly models: readonly { readonly model_key: string }[];

@@ -1,34 +1,32 @@
+import { useState } from 'preact/hooks';
 import { Inbox } from 'lucide-preact';
-import type { Task } from '../api-types.js';
-import { numberText, preciseTimeText, spanText } from '../format.js';
-import { isOpen, STATUS_LOOKS, STATUS_TEXTS } from '../generations/generation-texts.js';
+import type { Json, Task } from '../api-types.js';
+import { ageText, numberText, preciseTimeText } from '../format.js';
+import { isOpen, STATUS_LOOKS, STATUS_TEXTS, TIMELINE_TEXTS } from '../generations/generation-texts.js';
 import { ask } from '../parts/ask.js';
-import { Button } from '../parts/buttons.js';
-import { Badge, Card, Empty, type Figure, Figures, Loaded, type Look } from '../parts/parts.js';
+import { Button, Copyable, CopyableId } from '../parts/buttons.js';
+import { Badge, Card, Empty, Facts, Fault, type Figure, Figures, Loaded, type Look } from '../parts/parts.js';
 import { type Column, None, Table } from '../parts/table.js';
+import { Timeline } from '../parts/times.js';
 import { change } from '../server.js';
-import { afterChange, usePages } from '../use-data.js';
-import { AreaPage, linkTo } from './area-page.js';
+import { afterChange, useData, usePages } from '../use-data.js';
+import { AreaPage, linkTo, type Numbers } from './area-page.js';
 
 type Shared = 'generation_id' | 'status' | 'model_key' | 'created_at' | 'completed_at' | 'client_trace_id';
+type Counts = 'reserved_credits' | 'charged_credits' | 'attempts' | 'output_count';
 
 /** A generation as operators see it: without what belongs to its client. */
-export interface Generation extends Pick<Task, Shared | 'reserved_credits' | 'charged_credits'> {
+interface Generation extends Pick<Task, Shared>, Numbers<Counts> {
   readonly account_id: string;
   readonly app_id: string;
   readonly cancel_requested_at?: string;
-  readonly attempts: number;
   readonly worker?: string;
   readonly provider?: string;
   readonly error?: { readonly code: string; readonly message: string };
-  readonly output_count: number;
 }
 
-interface Work {
-  readonly generation_id: string;
-  readonly account_id: string;
+interface Work extends Pick<Generation, 'generation_id' | 'account_id' | 'reserved_credits'> {
   readonly account_name?: string;
-  readonly reserved_credits: number;
   readonly reserved_at: string;
   readonly generation?: Generation;
 }
@@ -39,7 +37,7 @@ interface Answer {
   readonly next_cursor?: string;
 }
 
-export const POLL_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** The generations of all accounts that hold credits: queued, running, and ended but not settled. */
 export function QueuePage() {
@@ -85,11 +83,6 @@ export function QueuePage() {
   );
 }
 
-/** The time from one moment to another. */
-export function ageText(since: string, now: string): string {
-  return spanText(Date.parse(now) - Date.parse(since));
-}
-
 /** The age of the oldest of all, of those that wait and of those that run, among those that are shown, which are the oldest. */
 function figuresOf(work: readonly Work[], now: string, hasMore: boolean): readonly Figure[] {
   const figure = (name: string, among: readonly Work[]): Figure => ({
@@ -125,7 +118,7 @@ const columnsAt = (now: string): readonly Column<Work>[] => [
 ];
 
 /** The status as operators need it: with what is tried again, asked to stop, or ended and not settled. */
-export function statusBadge(generation: Generation | undefined) {
+function statusBadge(generation: Generation | undefined) {
   const [text, look] = statusOf(generation);
   return <Badge look={look}>{text}</Badge>;
 }
@@ -139,7 +132,7 @@ function statusOf(generation: Generation | undefined): readonly [text: string, l
 }
 
 /** Cancels a generation, as its client could. `said` reports what became of it. */
-export function cancel(
+function cancel(
   { generation_id: id, model_key: model, status }: Generation,
   said: (sentence: string) => unknown,
 ): void {
@@ -160,4 +153,104 @@ export function cancel(
             : `The generation had ${generation.status} before; nothing was changed.`,
       ),
   });
+}
+
+/** One generation of any account; its request only when the operator asks for it. */
+export function GenerationPage({ id }: { id: string }) {
+  const path = `/operator/generations/${encodeURIComponent(id)}`;
+  const data = useData<{ readonly now: string; readonly generation: Generation }>(path, { everyMs: POLL_MS });
+  const [isWanted, setWanted] = useState(false);
+  const shown = data.value?.generation;
+  return (
+    <AreaPage
+      title="Generation"
+      above={{ page: 'operator-queue', text: 'Queue' }}
+      actions={
+        shown !== undefined && isOpen(shown) ? (
+          <Button kind="danger" onClick={() => cancel(shown, afterChange(data.reload, 'page-title'))}>
+            Cancel…
+          </Button>
+        ) : undefined
+      }
+    >
+      <Loaded data={data} what="the generation">
+        {({ generation, now }) => (
+          <>
+            <Fault text={generation.error?.message}>
+              <code>{generation.error?.code}</code>
+            </Fault>
+            <div class="columns wide-first">
+              <Card id="generation" title={generation.model_key} actions={statusBadge(generation)}>
+                <Facts facts={factsOf(generation, now)} />
+              </Card>
+              <Card id="timeline" title="Timeline">
+                <Timeline steps={stepsOf(generation)} />
+              </Card>
+            </div>
+            <Card id="request" title="Request" note="It belongs to the client. Reading it is recorded in the log.">
+              {isWanted ? (
+                <Request path={`${path}/content`} />
+              ) : (
+                <Button isSmall onClick={() => setWanted(true)}>
+                  Show request
+                </Button>
+              )}
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </AreaPage>
+  );
+}
+
+function factsOf(g: Generation, now: string) {
+  const hasEnded = !isOpen(g);
+  return [
+    ['Account', linkTo('operator-accounts', g.account_id, g.account_id)],
+    ['Reserved', numberText(g.reserved_credits)],
+    ['Charged', hasEnded ? numberText(g.charged_credits) : undefined],
+    ['Age', hasEnded ? undefined : ageText(g.created_at, now)],
+    ['Attempts', numberText(g.attempts)],
+    ['Provider', g.provider],
+    ['Worker', g.worker],
+    ['Outputs', numberText(g.output_count)],
+    ['Generation id', <CopyableId key="id" id={g.generation_id} />],
+    ['App id', <CopyableId key="app" id={g.app_id} />],
+    ['Trace id', g.client_trace_id],
+  ] as const;
+}
+
+/** What an operator sees of the times of a generation. */
+function stepsOf({ status, created_at: created, cancel_requested_at: asked, completed_at: completed }: Generation) {
+  return [
+    { text: TIMELINE_TEXTS.created, at: created },
+    ...(asked === undefined ? [] : [{ text: TIMELINE_TEXTS.cancel_requested, at: asked }]),
+    ...(completed === undefined ? [] : [{ text: STATUS_TEXTS[status], at: completed, look: status }]),
+  ];
+}
+
+interface Content {
+  readonly prompt: string;
+  readonly negative_prompt?: string;
+  readonly parameters: Json;
+  readonly reference_upload_ids: readonly string[];
+}
+
+function Request({ path }: { path: string }) {
+  return (
+    <Loaded data={useData<Content>(path)} what="the request">
+      {({ prompt, negative_prompt: negative, parameters, reference_upload_ids: references }) => (
+        <>
+          <Facts
+            facts={[
+              ['Prompt', prompt === '' ? 'None, or the request is no longer stored.' : prompt],
+              ['Negative prompt', negative],
+              ['References', references.join(', ') || undefined],
+            ]}
+          />
+          <Copyable text={JSON.stringify(parameters, null, 2)} what="the parameters" />
+        </>
+      )}
+    </Loaded>
+  );
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { dateText, dayAgoText, dayText, preciseTimeText, sinceText } from '../format.js';
+import { ageText, dateText, dayAgoText, dayText, preciseTimeText, sinceText } from '../format.js';
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
@@ -19,6 +19,25 @@ export function UsedOn({ day, isInText = false }: UsedOnProps) {
     <time dateTime={day} title={`${dayText(day)} (UTC)`}>
       {isInText ? text.replace(/^(Today|Yesterday)$/, (word) => word.toLowerCase()) : text}
     </time>
+  );
+}
+
+/** What happened when: the first time in full, and the others as the time since the one before. */
+export function Timeline({ steps }: { steps: readonly { text: string; at: string; look?: string | undefined }[] }) {
+  return (
+    <ol class="timeline">
+      {steps.map(({ text, at, look }, index) => {
+        const before = steps[index - 1]?.at;
+        return (
+          <li key={`${text} ${at}`} class={look}>
+            <span>{text}</span>
+            <time dateTime={at} title={preciseTimeText(at)}>
+              {before === undefined ? preciseTimeText(at) : `+ ${ageText(before, at)}`}
+            </time>
+          </li>
+        );
+      })}
+    </ol>
   );
 }
 

@@ -11,12 +11,10 @@ import { change } from '../../server.js';
 import { KIND_TEXTS } from '../../usage/entry-kinds.js';
 import { afterChange, useData, usePages } from '../../use-data.js';
 import { type Account, accountState } from '../account-list.js';
-import { AreaPage, counted, linkTo, understood } from '../area-page.js';
+import { AreaPage, counted, linkTo, type Numbers, type Said, understood } from '../area-page.js';
 import { AppsAndKeys } from './apps-and-keys.js';
 import { useCredits } from './credits.js';
 import { PeopleCard } from './people-card.js';
-
-type Said = (sentence: string) => Promise<void>;
 
 type Shared = 'sequence' | 'kind' | 'credits' | 'available_change' | 'generation_id' | 'reason' | 'credential_name';
 
@@ -189,7 +187,7 @@ function actsOf(account: Account, path: string, said: Said): readonly MenuItem[]
 
 /** What became of the open generations of an account, if they were to end. */
 interface Suspended {
-  readonly work?: { readonly cancelled: number; readonly stopping: number; readonly unfinished: number };
+  readonly work?: Numbers<'cancelled' | 'stopping' | 'unfinished'>;
 }
 
 function workText(work: Suspended['work']): string {

@@ -1,8 +1,7 @@
-import { AppWindow, Ban, KeyRound, Pencil, Plus } from 'lucide-preact';
+import { AppWindow, Ban, KeyRound, Pencil } from 'lucide-preact';
 import { dateText, numberText, SCOPE_TEXTS, textOf } from '../../format.js';
 import { askedKey, KeyFields } from '../../keys/key-fields.js';
-import { ask } from '../../parts/ask.js';
-import { Button, ShownOnce } from '../../parts/buttons.js';
+import { ShownOnce } from '../../parts/buttons.js';
 import { TextField } from '../../parts/form.js';
 import type { MenuItem } from '../../parts/overlays.js';
 import { Badge, Card, Empty, Loaded, Meter } from '../../parts/parts.js';
@@ -12,27 +11,22 @@ import { Expiry, UsedOn } from '../../parts/times.js';
 import type { App, Scope } from '../../server-types.js';
 import { change } from '../../server.js';
 import { overview } from '../../session.js';
-import { afterChange, type Pages, usePages, useShownOnce } from '../../use-data.js';
+import { afterChange, usePages, useShownOnce } from '../../use-data.js';
 import type { Account } from '../account-list.js';
-import { counted } from '../area-page.js';
+import { counted, createButton, type Numbers, type Said } from '../area-page.js';
 
-type Said = (sentence: string) => Promise<void>;
+type Uploads = 'uploads' | 'unfinished_uploads' | 'upload_bytes';
 
-interface AppStorage {
+interface AppStorage extends Numbers<Uploads> {
   readonly app_id: string;
   readonly name: string;
-  readonly uploads: number;
-  readonly unfinished_uploads: number;
-  readonly upload_bytes: number;
 }
 
 interface Storage {
-  readonly uncharged_content: { readonly bytes: number; readonly generations: number };
-  readonly thumbnails: { readonly bytes: number; readonly generations: number };
+  readonly uncharged_content: Numbers<'bytes' | 'generations'>;
+  readonly thumbnails: Numbers<'bytes' | 'generations'>;
   readonly apps: readonly AppStorage[];
-  readonly limits: Pick<AppStorage, 'uploads' | 'unfinished_uploads' | 'upload_bytes'> & {
-    readonly uncharged_content_bytes: number;
-  };
+  readonly limits: Numbers<Uploads | 'uncharged_content_bytes'>;
 }
 
 interface Key {
@@ -52,78 +46,67 @@ interface Key {
 /** The Apps of the account with what they store, and the keys of the account. */
 export function AppsAndKeys({ path, account }: { path: string; account: Account }) {
   const storage = usePages<'apps', AppStorage, Storage>(`${path}/storage`, 'apps');
-  const apps = storage.items.map(({ app_id: id, name }) => ({ id, name }));
   const isErased = account.erased_at !== undefined;
+  const said = afterChange(storage.reload, 'apps');
   return (
     <>
-      <AppsCard path={path} storage={storage} isErased={isErased} />
-      <KeysCard path={path} currency={account.currency} apps={apps} isErased={isErased} />
+      <Card
+        id="apps"
+        title="Apps and storage"
+        isFlush
+        actions={
+          isErased
+            ? undefined
+            : createButton('App', {
+                text: 'A key of an App sees only what that App has made.',
+                fields: nameField(),
+                act: async (form) => {
+                  const name = textOf(form, 'name').trim();
+                  await change(`${path}/apps`, { name });
+                  return name;
+                },
+                done: (name) => said(`The App ${name} is created.`),
+              })
+        }
+      >
+        <Loaded data={storage} what="Apps">
+          {({ uncharged_content: uncharged, thumbnails, limits }) => (
+            <>
+              <Table
+                labelledBy="apps"
+                items={storage.items}
+                idOf={(app) => app.app_id}
+                columns={appColumns(limits)}
+                menu={(app) => [app.name, renameItem(app, said), copyItem(app.app_id)]}
+                more={{ pages: storage, what: 'Apps' }}
+                empty={
+                  <Empty
+                    icon={AppWindow}
+                    title="No Apps yet"
+                    text="A key belongs to an App, and sees only what that made."
+                  />
+                }
+              />
+              <p class="note-row">
+                {`Uncharged content: ${bytesText(uncharged.bytes)} of ${bytesText(limits.uncharged_content_bytes)}, for ${counted(uncharged.generations, 'generation')}. `}
+                {`Thumbnails: ${bytesText(thumbnails.bytes)}, for ${counted(thumbnails.generations, 'generation')}.`}
+              </p>
+            </>
+          )}
+        </Loaded>
+      </Card>
+      <KeysCard
+        path={path}
+        currency={account.currency}
+        apps={storage.items.map(({ app_id: id, name }) => ({ id, name }))}
+        isErased={isErased}
+      />
     </>
   );
 }
 
-interface AppsCardProps {
-  path: string;
-  storage: Pages<AppStorage, Storage>;
-  isErased: boolean;
-}
-
-function AppsCard({ path, storage, isErased }: AppsCardProps) {
-  const said = afterChange(storage.reload, 'apps');
-  const create = (): void =>
-    ask({
-      title: 'Create App',
-      text: 'A key of an App sees only what that App has made.',
-      isHarmless: true,
-      doIt: 'Create App',
-      fields: <TextField label="Name" name="name" required maxLength={100} />,
-      act: async (form) => {
-        const name = textOf(form, 'name').trim();
-        await change(`${path}/apps`, { name });
-        return name;
-      },
-      done: (name) => said(`The App ${name} is created.`),
-    });
-  return (
-    <Card
-      id="apps"
-      title="Apps and storage"
-      isFlush
-      actions={
-        isErased ? undefined : (
-          <Button isSmall icon={Plus} onClick={create}>
-            Create App…
-          </Button>
-        )
-      }
-    >
-      <Loaded data={storage} what="Apps">
-        {({ uncharged_content: uncharged, thumbnails, limits }) => (
-          <>
-            <Table
-              labelledBy="apps"
-              items={storage.items}
-              idOf={(app) => app.app_id}
-              columns={appColumns(limits)}
-              menu={(app) => [app.name, renameItem(app, said), copyItem(app.app_id)]}
-              more={{ pages: storage, what: 'Apps' }}
-              empty={
-                <Empty
-                  icon={AppWindow}
-                  title="No Apps yet"
-                  text="A key belongs to an App, and sees only what that made."
-                />
-              }
-            />
-            <p class="note-row">
-              {`Uncharged content: ${bytesText(uncharged.bytes)} of ${bytesText(limits.uncharged_content_bytes)}, for ${counted(uncharged.generations, 'generation')}. `}
-              {`Thumbnails: ${bytesText(thumbnails.bytes)}, for ${counted(thumbnails.generations, 'generation')}.`}
-            </p>
-          </>
-        )}
-      </Loaded>
-    </Card>
-  );
+function nameField(name = '') {
+  return <TextField label="Name" name="name" required maxLength={100} defaultValue={name} />;
 }
 
 function renameItem({ app_id: id, name }: AppStorage, said: Said): MenuItem {
@@ -132,7 +115,7 @@ function renameItem({ app_id: id, name }: AppStorage, said: Said): MenuItem {
     text: 'People of the account see its name.',
     isHarmless: true,
     doIt: 'Rename App',
-    fields: <TextField label="Name" name="name" required maxLength={100} defaultValue={name} />,
+    fields: nameField(name),
     act: (form) => change(`/operator/apps/${id}/rename`, { name: textOf(form, 'name') }),
     done: () => said('The App is renamed.'),
   });
@@ -182,32 +165,25 @@ function KeysCard({ path, currency, apps, isErased }: KeysCardProps) {
   const [made, setMade, forget] = useShownOnce<MadeKey>('keys');
   const said = afterChange(keys.reload, 'keys');
   const shown = overview.value;
-  const create = (): void =>
-    ask({
-      title: 'Create key',
-      text: 'The key spends the credits of this account. You see its secret once, and hand it over.',
-      isHarmless: true,
-      doIt: 'Create key',
-      fields: shown && <KeyFields overview={shown} currency={currency} apps={apps} />,
-      act: (form) => {
-        const { app_id: appId = apps[0]?.id, ...asked } = askedKey(form);
-        return change<MadeKey>(`/operator/apps/${appId}/keys`, asked);
-      },
-      done: (key) => {
-        setMade(key);
-        return said(`The key ${key.key.name} is created. Copy its secret now.`);
-      },
-    });
   return (
     <TableCard
       id="keys"
       title="API keys"
       actions={
-        isErased || apps.length === 0 ? undefined : (
-          <Button isSmall icon={Plus} onClick={create}>
-            Create key…
-          </Button>
-        )
+        isErased || apps.length === 0
+          ? undefined
+          : createButton('key', {
+              text: 'The key spends the credits of this account. You see its secret once, and hand it over.',
+              fields: shown && <KeyFields overview={shown} currency={currency} apps={apps} />,
+              act: (form) => {
+                const { app_id: appId = apps[0]?.id, ...asked } = askedKey(form);
+                return change<MadeKey>(`/operator/apps/${appId}/keys`, asked);
+              },
+              done: (key) => {
+                setMade(key);
+                return said(`The key ${key.key.name} is created. Copy its secret now.`);
+              },
+            })
       }
       pages={keys}
       what="keys"

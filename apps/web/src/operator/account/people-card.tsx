@@ -1,7 +1,6 @@
-import { Ban, Eraser, Link, Plus, RotateCcw, UserCheck, UsersRound } from 'lucide-preact';
+import { Ban, Eraser, Link, RotateCcw, UserCheck, UsersRound } from 'lucide-preact';
 import { textOf, timeText } from '../../format.js';
-import { ask } from '../../parts/ask.js';
-import { Button, ShownOnce } from '../../parts/buttons.js';
+import { ShownOnce } from '../../parts/buttons.js';
 import { TextField } from '../../parts/form.js';
 import type { MenuItem } from '../../parts/overlays.js';
 import { Badge, Empty } from '../../parts/parts.js';
@@ -10,7 +9,7 @@ import { UsedOn } from '../../parts/times.js';
 import { change } from '../../server.js';
 import { overview } from '../../session.js';
 import { afterChange, usePages, useShownOnce } from '../../use-data.js';
-import { counted, understood } from '../area-page.js';
+import { counted, createButton, type Said, understood } from '../area-page.js';
 
 interface Person {
   readonly person_id: string;
@@ -28,7 +27,6 @@ interface WithLink {
   readonly sign_in_link_expires_at?: string;
 }
 
-type Said = (sentence: string) => Promise<void>;
 /** Shows the sign-in link that a change has made, and reports the change. */
 type Show = (made: WithLink, sentence: string) => Promise<void>;
 
@@ -41,26 +39,17 @@ export function PeopleCard({ path }: { path: string }) {
     setMade(shown);
     return said(sentence);
   };
-  const create = (): void =>
-    ask({
-      title: 'Create person',
-      text: 'You get a link to send to them, which signs them in once.',
-      isHarmless: true,
-      doIt: 'Create person',
-      fields: <TextField label="E-mail address" type="email" name="email" required maxLength={254} />,
-      act: (form) => change<WithLink>(`${path}/people`, { email: textOf(form, 'email') }),
-      done: (shown) => show(shown, `${shown.person.email} can sign in. Copy the link now.`),
-    });
   return (
     <TableCard
       id="people"
       title="People"
       note="All of them have equal rights in the account."
-      actions={
-        <Button isSmall icon={Plus} onClick={create}>
-          Create person…
-        </Button>
-      }
+      actions={createButton('person', {
+        text: 'You get a link to send to them, which signs them in once.',
+        fields: <TextField label="E-mail address" type="email" name="email" required maxLength={254} />,
+        act: (form) => change<WithLink>(`${path}/people`, { email: textOf(form, 'email') }),
+        done: (shown) => show(shown, `${shown.person.email} can sign in. Copy the link now.`),
+      })}
       pages={people}
       what="people"
       idOf={(person) => person.person_id}
