@@ -29,11 +29,15 @@ interface TableProps<T> {
   empty?: ComponentChildren;
   /** The name of the region that scrolls where there is no room, for tables of numbers, in place of a list. */
   scrolls?: string;
+  /** A class of the table that makes it fit where there is no room, in place of a list. */
+  fits?: string;
+  /** For rows that are links: whether this is the current one. */
+  isCurrent?: (item: T) => boolean;
 }
 
 /** A table whose rows become a list where it has no room: each cell then shows the name of its column. */
 export function Table<T>(props: TableProps<T>) {
-  const { labelledBy, items, idOf, columns, isOver, menu, acts, more, empty, scrolls } = props;
+  const { labelledBy, items, idOf, columns, isOver, menu, acts, more, empty, scrolls, fits, isCurrent } = props;
   const cellOf = (item: T, [name, cell, kind]: Column<T>, index: number) =>
     index === 0 ? (
       <th key={name} scope="row" class={kind}>
@@ -45,11 +49,11 @@ export function Table<T>(props: TableProps<T>) {
       </td>
     );
   const table = (
-    <table class="table" aria-labelledby={labelledBy}>
+    <table class={fits === undefined ? 'table' : `table ${fits}`} aria-labelledby={labelledBy}>
       <thead>
         <tr>
           {columns.map(([name, , kind]) => (
-            <th key={name} scope="col" class={kind === 'number' ? kind : undefined}>
+            <th key={name} scope="col" class={fits !== undefined || kind === 'number' ? kind : undefined}>
               {name}
             </th>
           ))}
@@ -62,7 +66,11 @@ export function Table<T>(props: TableProps<T>) {
       </thead>
       <tbody>
         {items.map((item) => (
-          <tr key={idOf(item)} class={isOver?.(item) === true ? 'over' : undefined}>
+          <tr
+            key={idOf(item)}
+            class={isOver?.(item) === true ? 'over' : isCurrent && 'link'}
+            aria-current={isCurrent?.(item) === true ? 'true' : undefined}
+          >
             {columns.map((column, index) => cellOf(item, column, index))}
             {menu === undefined ? null : <MenuCell menu={menu(item)} />}
             {acts === undefined ? null : <td class="row-act">{acts(item)}</td>}
@@ -75,6 +83,8 @@ export function Table<T>(props: TableProps<T>) {
     <>
       {items.length === 0 && empty !== undefined ? (
         empty
+      ) : fits !== undefined ? (
+        table
       ) : scrolls === undefined ? (
         <div class="stacking">{table}</div>
       ) : (

@@ -1,55 +1,58 @@
 import { useEffect, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
 import { CircleSlash, SearchX, Send } from 'lucide-preact';
-import { type Delivery, DELIVERY_STATES } from '../api-types.js';
-import { numberText, preciseTimeText, spanText } from '../format.js';
+import { DELIVERY_STATES, type DeliveryState, WEBHOOK_EVENTS } from '../api-types.js';
+import { numberText, preciseTimeText, spanText, textOf } from '../format.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
-import { ActionButton, Button, ConfirmDialog, MoreButton, shortId } from '../parts/buttons.js';
+import { ask } from '../parts/ask.js';
+import { ActionButton, Button, shortId } from '../parts/buttons.js';
 import { SearchField, SelectFilter } from '../parts/fields.js';
+import { SelectField } from '../parts/form.js';
 import { Icon } from '../parts/icon.js';
 import { Dialog } from '../parts/overlays.js';
-import { Empty, Fault, PageLink, SkeletonLines, Time } from '../parts/parts.js';
+import { Empty, Loaded, PlaceLink, SkeletonRows, Time } from '../parts/parts.js';
+import { type Column, Table } from '../parts/table.js';
 import { announce } from '../parts/toasts.js';
-import { changeQuery, hrefOf, place } from '../places.js';
-import type { AccountDelivery, AccountGeneration, App } from '../server-types.js';
+import { changeQuery, place } from '../places.js';
+import type { AccountDelivery, AccountGeneration, AccountWebhook, App } from '../server-types.js';
 import { change, read } from '../server.js';
 import { useData } from '../use-data.js';
-import { type DeliveryList, useDeliveryList } from './delivery-list.js';
+import { type Deliveries, useDeliveryList } from './delivery-list.js';
 import { DeliveryView } from './delivery-view.js';
-import { pathOf } from './webhook-form.js';
-import { HttpStatus, isWaiting, SENT_EVENTS, STATE_TEXTS } from './webhook-parts.js';
-
-interface DeliveryLogProps {
-  /** The id of a webhook, or `PER_REQUEST`. */
-  readonly webhookId: string;
-  readonly app: App;
-  readonly createdAt?: string;
-  /** Grows with each test message, which is then looked for at once. */
-  readonly tests?: number;
-  readonly test?: () => Promise<void>;
-}
+import { pathOf, sendTest } from './webhook-acts.js';
+import { HttpStatus, isWaiting, PER_REQUEST, STATES } from './webhook-parts.js';
 
 const PAGE = 50;
+/** Whether there is room for a delivery beside the log. */
+const room = matchMedia('(min-width: 1181px)');
+const isWide = signal(room.matches);
+room.addEventListener('change', () => {
+  isWide.value = room.matches;
+});
 
-/** The deliveries of the last 30 days, and the selected one beside them. The address holds the filters and the selection. */
-export function DeliveryLog(props: DeliveryLogProps) {
-  const { webhookId, app, tests = 0 } = props;
+/** The deliveries of the last 30 days, and the selected one beside them. The address holds the filters and the selection. Without a webhook they are those to the URLs of single generations. */
+export function DeliveryLog({ app, webhook }: { app: App; webhook?: AccountWebhook }) {
+  const webhookId = webhook?.webhook_id ?? PER_REQUEST;
   const { state, event, generation, delivery: named } = place.value.query;
   const query = new URLSearchParams({ webhook_id: webhookId, app_id: app.id, limit: String(PAGE) });
   for (const [name, value] of Object.entries({ state, event, generation_id: generation }))
     if (value !== undefined) query.set(name, value);
   const list = useDeliveryList(query.toString());
-  const generations = useGenerations(app.id);
-  const isWide = useMedia('(min-width: 1181px)');
-  const { items, reload } = list;
-  useEffect(() => void (tests > 0 && reload()), [tests, reload]);
+  const generationOf = useGenerations(app.id);
+  const { items, fault, reload } = list;
   // The newest one of the beginning stays, whatever comes after it.
   const [first, setFirst] = useState<string>();
   const isFirstListed = items?.some(({ delivery_id: id }) => id === first);
   useEffect(() => {
     if (isFirstListed === false) setFirst(items?.[0]?.delivery_id);
   }, [items, isFirstListed]);
-  const selected = named ?? (isWide ? first : undefined);
+  const selected = named ?? (isWide.value ? first : undefined);
   const known = items?.find((one) => one.delivery_id === selected);
+  // A message that was just sent is looked for at once.
+  useEffect(() => {
+    if (named !== undefined && known === undefined) void reload();
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [named]);
   const close = (): void => changeQuery({ delivery: undefined });
   const view =
     selected === undefined ? null : (
@@ -57,23 +60,42 @@ export function DeliveryLog(props: DeliveryLogProps) {
         key={selected}
         id={selected}
         known={known}
-        generation={generations.get(known?.generation_id ?? '')}
+        generation={generationOf(known)}
         changed={reload}
-        close={isWide ? undefined : close}
+        close={isWide.value ? undefined : close}
       />
     );
   return (
     <div class="split">
       <section class="log" aria-labelledby="deliveries">
-        <LogHead {...props} changed={reload} />
-        <Fault text={list.fault}>
-          <Button isSmall onClick={() => void reload()}>
-            Try again
-          </Button>
-        </Fault>
-        <Lines {...props} list={list} generations={generations} selected={selected} />
+        <div class="log-head">
+          <h2 id="deliveries" tabIndex={-1}>
+            Deliveries
+          </h2>
+          <Filters />
+          <Button onClick={() => resend(webhookId, app, reload)}>Resend failed…</Button>
+        </div>
+        <Loaded data={{ value: items, fault, reload }} what="deliveries" skeleton={<SkeletonRows />}>
+          {(shown) => (
+            <Table
+              labelledBy="deliveries"
+              fits="log-table"
+              items={shown}
+              idOf={(one) => one.delivery_id}
+              isCurrent={(one) => one.delivery_id === selected}
+              columns={columns(generationOf)}
+              more={{ what: 'deliveries', pages: list }}
+              empty={<Nothing hasMore={list.more !== undefined} webhook={webhook} />}
+            />
+          )}
+        </Loaded>
+        {items === undefined || items.length === 0 ? null : (
+          <p class="small faint log-note">
+            {list.more === undefined ? `${numberText(items.length)} in all. ` : ''}Deliveries are kept for 30 days.
+          </p>
+        )}
       </section>
-      {isWide ? (
+      {isWide.value ? (
         view && <aside aria-label="Delivery">{view}</aside>
       ) : (
         <Dialog isOpen={named !== undefined} close={close} class="drawer" label="Delivery">
@@ -84,169 +106,89 @@ export function DeliveryLog(props: DeliveryLogProps) {
   );
 }
 
-function useMedia(query: string): boolean {
-  const [isTrue, setTrue] = useState(() => matchMedia(query).matches);
-  useEffect(() => {
-    const media = matchMedia(query);
-    const changed = (): void => setTrue(media.matches);
-    media.addEventListener('change', changed);
-    return () => media.removeEventListener('change', changed);
-  }, [query]);
-  return isTrue;
-}
-
-type Generations = ReadonlyMap<string, AccountGeneration>;
-
 const GENERATIONS_MS = 15_000;
 
-/** The newest generations of an App, by id: the log shows the pictures and prompts of those it finds here. */
-function useGenerations(appId: string): Generations {
-  const { value } = useData<{ readonly generations: readonly AccountGeneration[] }>(
-    `/generations?app_id=${appId}&limit=50`,
-    { everyMs: GENERATIONS_MS },
-  );
-  return new Map((value?.generations ?? []).map((one) => [one.generation_id, one]));
+type GenerationOf = (delivery: AccountDelivery | undefined) => AccountGeneration | undefined;
+
+/** Of the newest generations of an App: the log shows the pictures and prompts of those it finds here. */
+function useGenerations(appId: string): GenerationOf {
+  const path = `/generations?app_id=${appId}&limit=50`;
+  const { value } = useData<{ readonly generations: readonly AccountGeneration[] }>(path, { everyMs: GENERATIONS_MS });
+  return (delivery) => value?.generations.find(({ generation_id: id }) => id === delivery?.generation_id);
 }
 
-function LogHead({ changed, ...props }: DeliveryLogProps & { readonly changed: () => Promise<void> }) {
-  const { state, event, generation } = place.value.query;
-  const [isAsking, setAsking] = useState(false);
+function Filters() {
+  const { state, event, generation = '' } = place.value.query;
+  const filter = (name: string) => (value: string) => changeQuery({ [name]: value, delivery: undefined });
   return (
-    <div class="log-head">
-      <h2 id="deliveries" tabIndex={-1}>
-        Deliveries
-      </h2>
-      <search class="filters grow" aria-label="Filters">
-        <SelectFilter
-          label="State"
-          value={state}
-          among={DELIVERY_STATES}
-          text={(one) => STATE_TEXTS[one]}
-          changed={(chosen) => changeQuery({ state: chosen, delivery: undefined })}
-        />
-        <SelectFilter
-          label="Event"
-          value={event}
-          among={SENT_EVENTS}
-          text={(one) => one}
-          changed={(chosen) => changeQuery({ event: chosen, delivery: undefined })}
-        />
-        <SearchField
-          label="Generation id"
-          placeholder="Generation id"
-          value={generation ?? ''}
-          changed={(id) => changeQuery({ generation: id, delivery: undefined })}
-        />
-      </search>
-      <Button onClick={() => setAsking(true)}>Resend failed…</Button>
-      <ResendDialog {...props} isOpen={isAsking} close={() => setAsking(false)} changed={changed} />
-    </div>
+    <search class="filters grow" aria-label="Filters">
+      <SelectFilter
+        label="State"
+        value={state}
+        among={DELIVERY_STATES}
+        text={(one) => STATES[one][0]}
+        changed={filter('state')}
+      />
+      <SelectFilter
+        label="Event"
+        value={event}
+        among={[...WEBHOOK_EVENTS, 'generation.test']}
+        text={(one) => one}
+        changed={filter('event')}
+      />
+      <SearchField
+        label="Generation id"
+        placeholder="Generation id"
+        value={generation}
+        changed={filter('generation')}
+      />
+    </search>
   );
 }
 
-interface LinesProps extends DeliveryLogProps {
-  readonly list: DeliveryList;
-  readonly generations: Generations;
-  readonly selected: string | undefined;
+function columns(generationOf: GenerationOf): readonly Column<AccountDelivery>[] {
+  return [
+    ['Status', (delivery) => <StatusLink of={delivery} />],
+    ['Event', ({ event }) => <code>{event}</code>, 'wide'],
+    ['Generation', (delivery) => <GenerationName delivery={delivery} generation={generationOf(delivery)} />, 'what'],
+    ['Tries', ({ attempts_made: tries }) => numberText(tries), 'number wide'],
+    ['Time', ({ attempts }) => attempts.slice(-1).map(({ duration_ms: ms }) => spanText(ms))[0] ?? '–', 'number wide'],
+    ['When', ({ occurred_at: at }) => <Time at={at} />, 'number faint'],
+  ];
 }
 
-function Lines({ list, generations, selected, ...props }: LinesProps) {
-  const { items, fault, more, isReading } = list;
-  if (items === undefined)
-    return fault === undefined ? (
-      <div class="log-note" aria-busy="true">
-        <span class="visually-hidden">Loading deliveries…</span>
-        <SkeletonLines count={8} />
-      </div>
-    ) : null;
-  if (items.length === 0) return <Nothing {...props} hasMore={more !== undefined} list={list} />;
+/** The whole row is its target. */
+function StatusLink({ of: delivery }: { of: AccountDelivery }) {
+  const { delivery_id, state, event, attempts, occurred_at: at } = delivery;
+  const { id, query } = place.value;
   return (
-    <>
-      <table class="table log-table" aria-labelledby="deliveries">
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col" class="wide">
-              Event
-            </th>
-            <th scope="col">Generation</th>
-            <th scope="col" class="number wide">
-              Tries
-            </th>
-            <th scope="col" class="number wide">
-              Time
-            </th>
-            <th scope="col" class="number">
-              When
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((one) => (
-            <Line
-              key={one.delivery_id}
-              delivery={one}
-              generation={generations.get(one.generation_id)}
-              isSelected={one.delivery_id === selected}
-            />
-          ))}
-        </tbody>
-      </table>
-      <MoreButton what="deliveries" pages={{ more, isReading }} />
-      <p class="small faint log-note">
-        {more === undefined ? `${numberText(items.length)} in all. ` : ''}Deliveries are kept for 30 days.
-      </p>
-    </>
+    <PlaceLink
+      page="webhooks"
+      id={id}
+      query={{ ...query, delivery: delivery_id }}
+      class="row-link"
+      keepsScroll
+      replaces
+    >
+      <HttpStatus attempt={attempts.at(-1)} />
+      <span class={state === 'delivered' ? 'visually-hidden' : isWaiting(delivery) ? 'state active' : 'state'}>
+        {STATES[state][0]}
+      </span>
+      <span class="visually-hidden">{`, ${event}, ${preciseTimeText(at)}`}</span>
+    </PlaceLink>
   );
 }
 
-interface LineProps {
-  readonly delivery: AccountDelivery;
-  readonly generation: AccountGeneration | undefined;
-  readonly isSelected: boolean;
+interface NameProps {
+  delivery: AccountDelivery;
+  generation: AccountGeneration | undefined;
 }
 
-function Line({ delivery, generation, isSelected }: LineProps) {
-  const { delivery_id: id, state, event, attempts, attempts_made: tries, occurred_at: at } = delivery;
-  const { page, id: webhook, query } = place.value;
-  const last = attempts.at(-1);
-  if (page === undefined) return null;
-  return (
-    <tr class="link" aria-current={isSelected ? 'true' : undefined}>
-      <th scope="row">
-        <PageLink
-          href={hrefOf(page, { id: webhook, query: { ...query, delivery: id } })}
-          class="row-link"
-          keepsScroll
-          replaces
-        >
-          <HttpStatus attempt={last} />
-          <span class={state === 'delivered' ? 'visually-hidden' : isWaiting(delivery) ? 'state active' : 'state'}>
-            {STATE_TEXTS[state]}
-          </span>
-          <span class="visually-hidden">{`, ${event}, ${preciseTimeText(at)}`}</span>
-        </PageLink>
-      </th>
-      <td class="wide">
-        <code>{event}</code>
-      </td>
-      <td class="what">
-        <GenerationName delivery={delivery} generation={generation} />
-      </td>
-      <td class="number wide">{numberText(tries)}</td>
-      <td class="number wide">{last === undefined ? '–' : spanText(last.duration_ms)}</td>
-      <td class="number faint">
-        <Time at={at} />
-      </td>
-    </tr>
-  );
-}
-
-/** A generation as a small picture and its prompt, or its id where the page does not know more. */
-function GenerationName({ delivery, generation }: Omit<LineProps, 'isSelected'>) {
+/** A small picture and its prompt, or its id where the page does not know more. */
+function GenerationName({ delivery: { event, generation_id: id }, generation }: NameProps) {
   const [output] = generation?.outputs ?? [];
-  const isTest = delivery.event === 'generation.test';
-  const prompt = generation?.prompt ?? '';
+  const isTest = event === 'generation.test';
+  const prompt = isTest ? 'Test event' : generation?.prompt;
   return (
     <span class="row">
       <span class="line-picture none">
@@ -256,45 +198,30 @@ function GenerationName({ delivery, generation }: Omit<LineProps, 'isSelected'>)
           <Picture output={output} thumbnails={thumbnailsOf(generation, output)} alt="" shownWidth={48} />
         )}
       </span>
-      {isTest ? (
-        <span class="cut">Test event</span>
-      ) : prompt === '' ? (
-        <span class="cut mono">{shortId(delivery.generation_id)}</span>
-      ) : (
-        <span class="cut">{prompt}</span>
-      )}
+      <span class={prompt ? 'cut' : 'cut mono'}>{prompt || shortId(id)}</span>
     </span>
   );
 }
 
 const RETENTION_MS = 30 * 86_400_000;
 
-interface NothingProps extends DeliveryLogProps {
-  readonly hasMore: boolean;
-  readonly list: DeliveryList;
-}
-
 /** Never any, hidden by filters, or no longer stored. */
-function Nothing({ createdAt, test, hasMore, list }: NothingProps) {
+function Nothing({ hasMore, webhook }: { hasMore: boolean; webhook: AccountWebhook | undefined }) {
   const [openedAt] = useState(() => Date.now());
   const { state, event, generation } = place.value.query;
-  const clear = (): void => changeQuery({ state: undefined, event: undefined, generation: undefined });
-  if (state !== undefined || event !== undefined || generation !== undefined)
+  if ((state ?? event ?? generation) !== undefined)
     return (
       <Empty
         icon={SearchX}
         title={hasMore ? 'No match so far' : 'No delivery matches these filters'}
         text={hasMore ? 'Older deliveries have not been searched yet.' : 'Other deliveries are hidden by the filters.'}
       >
-        {hasMore ? (
-          <Button isBusy={list.isReading} onClick={() => void list.more?.()}>
-            Search older deliveries
-          </Button>
-        ) : null}
-        <Button onClick={clear}>Clear filters</Button>
+        <Button onClick={() => changeQuery({ state: undefined, event: undefined, generation: undefined })}>
+          Clear filters
+        </Button>
       </Empty>
     );
-  const isOld = createdAt !== undefined && openedAt - Date.parse(createdAt) > RETENTION_MS;
+  const isOld = webhook !== undefined && openedAt - Date.parse(webhook.created_at) > RETENTION_MS;
   return (
     <Empty
       icon={Send}
@@ -303,8 +230,8 @@ function Nothing({ createdAt, test, hasMore, list }: NothingProps) {
         isOld ? 'Older ones are no longer stored.' : 'Each message appears here with its tries, as soon as it is sent.'
       }
     >
-      {test === undefined ? null : (
-        <ActionButton action={test} isSmall={false}>
+      {webhook === undefined ? null : (
+        <ActionButton action={() => sendTest(webhook)} isSmall={false}>
           Send test event
         </ActionButton>
       )}
@@ -312,104 +239,73 @@ function Nothing({ createdAt, test, hasMore, list }: NothingProps) {
   );
 }
 
-const PERIODS = {
-  '1': 'the last hour',
-  '24': 'the last 24 hours',
-  '168': 'the last 7 days',
-  '720': 'the last 30 days',
-};
-type Period = keyof typeof PERIODS;
+/** In hours. */
+const PERIODS = [
+  ['1', 'The last hour'],
+  ['24', 'The last 24 hours'],
+  ['168', 'The last 7 days'],
+  ['720', 'The last 30 days'],
+] as const;
+const USUAL_PERIOD = '24';
 const HOUR_MS = 3_600_000;
-const FAILED = ['exhausted', 'retrying', 'disabled'] as const satisfies readonly Delivery['state'][];
+const FAILED = ['exhausted', 'retrying', 'disabled'] as const satisfies readonly DeliveryState[];
 /** A range is replayed in batches of a hundred, with at most this many batches per action. */
 const MAX_STEPS = 50;
 
-interface ResendDialogProps extends DeliveryLogProps {
-  readonly isOpen: boolean;
-  readonly close: () => void;
-  readonly changed: () => Promise<void>;
-}
-
 /** Resends what was not delivered in a period. */
-function ResendDialog({ webhookId, app, isOpen, close, changed }: ResendDialogProps) {
-  const [period, setPeriod] = useState<Period>('24');
-  const [openedAt, setOpenedAt] = useState(0);
-  useEffect(() => {
-    if (isOpen) setOpenedAt(Date.now());
-  }, [isOpen]);
-  const since = new Date(openedAt - Number(period) * HOUR_MS).toISOString();
-  const resend = async (): Promise<number> => replayAll(pathOf(app.id, webhookId), since);
+function resend(webhookId: string, app: App, reload: () => Promise<void>): void {
+  const openedAt = Date.now();
+  const sinceOf = (period: string): string => new Date(openedAt - Number(period) * HOUR_MS).toISOString();
+  ask({
+    title: 'Resend failed deliveries?',
+    text: 'Deliveries that gave up, that wait for another try, or that were not sent while the webhook was disabled are sent at once. Their messages keep their ids, so that a receiver recognises what it has.',
+    isHarmless: true,
+    fields: <PeriodField query={`webhook_id=${webhookId}&app_id=${app.id}`} sinceOf={sinceOf} />,
+    doIt: 'Resend',
+    busyText: 'Resending…',
+    act: (form) => replayAll(pathOf(app.id, webhookId), sinceOf(textOf(form, 'period'))),
+    done: async (count) => {
+      announce(`Resending ${countText(count)}.`);
+      await reload();
+    },
+  });
+}
+
+function countText(count: number): string {
+  return count === 1 ? '1 delivery' : `${numberText(count)} deliveries`;
+}
+
+function PeriodField({ query, sinceOf }: { query: string; sinceOf: (period: string) => string }) {
+  const [period, setPeriod] = useState<string>(USUAL_PERIOD);
+  const { value } = useData(`/deliveries?${query}&created_after=${sinceOf(period)}`, { load: countFailed });
   return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      close={close}
-      isHarmless
-      question="Resend failed deliveries?"
-      consequence="Deliveries that gave up, that wait for another try, or that were not sent while the webhook was disabled are sent at once. Their messages keep their ids, so that a receiver recognises what it has."
-      doIt="Resend"
-      busyText="Resending…"
-      action={resend}
-      done={async (count) => {
-        announce(count === 1 ? 'Resending 1 delivery.' : `Resending ${numberText(count)} deliveries.`);
-        await changed();
-      }}
-    >
-      <div class="row wrap">
-        <SelectFilter
-          label="Period"
-          none={null}
-          value={period}
-          among={Object.keys(PERIODS) as Period[]}
-          text={(one) => PERIODS[one]}
-          changed={(one) => setPeriod(one as Period)}
-        />
-        {openedAt === 0 ? null : (
-          <FailedCount query={`webhook_id=${webhookId}&app_id=${app.id}&created_after=${since}`} />
-        )}
-      </div>
-    </ConfirmDialog>
+    <SelectField
+      label="Period"
+      name="period"
+      options={PERIODS}
+      chosen={period}
+      changed={setPeriod}
+      hint={<output>{value ?? 'Counting…'}</output>}
+    />
   );
 }
 
-interface Counted {
-  readonly count: number;
-  readonly isMore: boolean;
-}
-
-function FailedCount({ query }: { readonly query: string }) {
-  const { value } = useData<Counted>(`/deliveries?${query}`, { load: countFailed });
-  const { count = 0, isMore = false } = value ?? {};
-  const text = isMore
-    ? `More than ${numberText(count)} deliveries`
-    : count === 1
-      ? '1 delivery'
-      : `${numberText(count)} deliveries`;
-  return <output class="small">{value === undefined ? 'Counting…' : text}</output>;
-}
-
-async function countFailed(path: string, signal?: AbortSignal): Promise<Counted> {
-  const pages = await Promise.all(
-    FAILED.map((state) =>
-      read<{ readonly deliveries: readonly AccountDelivery[]; readonly next_cursor?: string }>(
-        `${path}&state=${state}&limit=100`,
-        signal,
-      ),
-    ),
-  );
+async function countFailed(path: string, leaving?: AbortSignal): Promise<string> {
+  const of = (state: string) => read<Deliveries>(`${path}&state=${state}&limit=100`, leaving);
+  const pages = await Promise.all(FAILED.map(of));
   const found = pages.flatMap(({ deliveries }) => deliveries.filter(({ event }) => event !== 'generation.test'));
-  return { count: found.length, isMore: pages.some(({ next_cursor: next }) => next !== undefined) };
+  const isMore = pages.some(({ next_cursor: next }) => next !== undefined);
+  return `${isMore ? 'More than ' : ''}${countText(found.length)}`;
 }
 
 async function replayAll(path: string, since: string): Promise<number> {
   let replayed = 0;
   let cursor: string | undefined;
   for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-    const answer: { readonly replayed: number; readonly next_cursor?: string } = await change(`${path}/replay`, {
-      created_after: since,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    replayed += answer.replayed;
-    cursor = answer.next_cursor;
+    const wanted = { created_after: since, ...(cursor === undefined ? {} : { cursor }) };
+    const done = await change<{ readonly replayed: number; readonly next_cursor?: string }>(`${path}/replay`, wanted);
+    replayed += done.replayed;
+    cursor = done.next_cursor;
     if (cursor === undefined) break;
   }
   return replayed;

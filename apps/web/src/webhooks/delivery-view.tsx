@@ -8,36 +8,35 @@ import { Tabs } from '../parts/tabs.js';
 import { say } from '../parts/toasts.js';
 import type { AccountDelivery, AccountGeneration, DeliveryDetail } from '../server-types.js';
 import { change } from '../server.js';
-import { useData } from '../use-data.js';
-import { faultText, HttpStatus, isWaiting, STATE_LOOKS, STATE_TEXTS, stateNote } from './webhook-parts.js';
+import { useData, useNow } from '../use-data.js';
+import { faultText, HttpStatus, isWaiting, stateNote, STATES } from './webhook-parts.js';
 
 const POLL_MS = 15_000;
 
 interface DeliveryViewProps {
-  readonly id: string;
+  id: string;
   /** What the log knows of it, until the rest is here. */
-  readonly known: AccountDelivery | undefined;
-  readonly generation: AccountGeneration | undefined;
-  readonly changed: () => Promise<void>;
+  known: AccountDelivery | undefined;
+  generation: AccountGeneration | undefined;
+  changed: () => Promise<void>;
   /** Absent where it is beside the log. */
-  readonly close: (() => void) | undefined;
+  close: (() => void) | undefined;
 }
 
 /** One delivery: its tries, the request and the responses. */
 export function DeliveryView({ id, known, generation, changed, close }: DeliveryViewProps) {
-  const { value, fault, reload } = useData<DeliveryDetail>(`/deliveries/${encodeURIComponent(id)}`, {
-    everyMs: POLL_MS,
-  });
-  // The log reads more often.
-  const [listedAt, readAt] = [known?.updated_at, value?.delivery.updated_at];
+  const path = `/deliveries/${encodeURIComponent(id)}`;
+  const { value, fault, reload } = useData<DeliveryDetail>(path, { everyMs: POLL_MS });
+  // The log and the delivery are read at different times, the log more often.
+  const [listedAt = '', readAt = ''] = [known?.updated_at, value?.delivery.updated_at];
   useEffect(() => {
-    if (listedAt !== undefined && readAt !== undefined && listedAt > readAt) void reload();
+    if (readAt !== '' && listedAt > readAt) void reload();
   }, [listedAt, readAt, reload]);
-  const delivery = newer(known, value?.delivery);
+  const delivery = readAt < listedAt ? known : value?.delivery;
   const state = delivery?.state;
   const [before, setBefore] = useState(state);
   useEffect(() => {
-    if (before !== undefined && state !== undefined && state !== before) say(`${STATE_TEXTS[state]}.`);
+    if (before !== undefined && state !== undefined && state !== before) say(`${STATES[state][0]}.`);
     setBefore(state);
   }, [state, before]);
   return (
@@ -60,12 +59,7 @@ export function DeliveryView({ id, known, generation, changed, close }: Delivery
       ) : (
         <>
           <div class="delivery-part stack">
-            <Head
-              delivery={delivery}
-              changed={async () => {
-                await Promise.all([changed(), reload()]);
-              }}
-            />
+            <Head delivery={delivery} changed={async () => void (await Promise.all([changed(), reload()]))} />
             <Tries delivery={delivery} />
           </div>
           <div class="delivery-part">
@@ -79,39 +73,22 @@ export function DeliveryView({ id, known, generation, changed, close }: Delivery
   );
 }
 
-/** The log and the delivery are read at different times. */
-function newer(a: AccountDelivery | undefined, b: AccountDelivery | undefined): AccountDelivery | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return a.updated_at > b.updated_at ? a : b;
-}
-
 const SECOND_MS = 1_000;
 
-/** The time, every second while something waits for it. */
-function useNow(isTicking: boolean): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    if (!isTicking) return;
-    const timer = setInterval(() => setNow(Date.now()), SECOND_MS);
-    return () => clearInterval(timer);
-  }, [isTicking]);
-  return now;
-}
-
-function Head({ delivery, changed }: { readonly delivery: AccountDelivery; readonly changed: () => Promise<void> }) {
-  const { delivery_id: id, state } = delivery;
-  const now = useNow(isWaiting(delivery));
+function Head({ delivery, changed }: { delivery: AccountDelivery; changed: () => Promise<void> }) {
+  const [text, look] = STATES[delivery.state];
+  const now = useNow(isWaiting(delivery) ? SECOND_MS : undefined);
   const resend = async (): Promise<void> => {
-    await change(`/deliveries/${id}/resend`);
+    await change(`/deliveries/${delivery.delivery_id}/resend`);
     say('The delivery is sent again.');
     await changed();
   };
   return (
     <div class="row wrap">
-      <Badge look={STATE_LOOKS[state]}>{STATE_TEXTS[state]}</Badge>
+      <Badge look={look}>{text}</Badge>
       <span class="small muted num">{stateNote(delivery, now)}</span>
       <span class="push" />
-      {state === 'cancelled' ? null : (
+      {delivery.state === 'cancelled' ? null : (
         <ActionButton action={resend} icon={RotateCw} busyText="Sending…">
           {isWaiting(delivery) ? 'Send now' : 'Resend'}
         </ActionButton>
@@ -121,8 +98,7 @@ function Head({ delivery, changed }: { readonly delivery: AccountDelivery; reado
 }
 
 /** The last attempts, the oldest first, and the next one. */
-function Tries({ delivery }: { readonly delivery: Delivery }) {
-  const { attempts, event, next_attempt_at: next } = delivery;
+function Tries({ delivery: { attempts, event, next_attempt_at: next } }: { delivery: Delivery }) {
   if (attempts.length === 0 && next === undefined) return <p class="small muted">Nothing was sent.</p>;
   return (
     <ol class="timeline tries" aria-label="Tries">
@@ -137,27 +113,31 @@ function Tries({ delivery }: { readonly delivery: Delivery }) {
             {attempt.event === event ? null : <code class="tiny faint">{attempt.event}</code>}
             <TryNote attempt={attempt} />
           </span>
-          <time dateTime={attempt.started_at} title={preciseTimeText(attempt.started_at)}>
-            {clockText(attempt.started_at)}
-          </time>
+          <Clock at={attempt.started_at} />
         </li>
       ))}
       {next === undefined ? null : (
         <li class="next">
           <span>{`Try ${attempts.length + 1}`}</span>
-          <time dateTime={next} title={preciseTimeText(next)}>
-            {clockText(next)}
-          </time>
+          <Clock at={next} />
         </li>
       )}
     </ol>
   );
 }
 
+function Clock({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={preciseTimeText(at)}>
+      {clockText(at)}
+    </time>
+  );
+}
+
 /** Why there was no response, or the first line of one that was not accepted. */
-function TryNote({ attempt }: { readonly attempt: DeliveryAttempt }) {
-  const line = attempt.result === 'delivered' ? undefined : (faultText(attempt) ?? attempt.body?.trim().split('\n')[0]);
-  return line === undefined || line === '' ? null : <span class="tiny muted cut">{line}</span>;
+function TryNote({ attempt }: { attempt: DeliveryAttempt }) {
+  const line = attempt.result === 'delivered' ? '' : (faultText(attempt) ?? attempt.body?.trim().split('\n')[0]);
+  return line ? <span class="tiny muted cut">{line}</span> : null;
 }
 
 const TABS = [
@@ -165,16 +145,12 @@ const TABS = [
   { name: 'response', title: 'Response' },
   { name: 'headers', title: 'Headers' },
 ] as const;
-type TabName = (typeof TABS)[number]['name'];
 
-interface ExchangeProps {
-  readonly delivery: AccountDelivery;
-  /** Undefined until it is loaded. */
-  readonly request: DeliveryDetail['request'] | undefined;
-}
+/** `request` is undefined until it is loaded. */
+type ExchangeProps = { delivery: AccountDelivery; request: DeliveryDetail['request'] | undefined };
 
 function Exchange({ delivery, request }: ExchangeProps) {
-  const [tab, setTab] = useState<TabName>('request');
+  const [tab, setTab] = useState<(typeof TABS)[number]['name']>('request');
   return (
     <>
       <Tabs label="What was exchanged" panel="exchange" tabs={TABS} selected={tab} select={setTab} />
@@ -188,83 +164,79 @@ function Exchange({ delivery, request }: ExchangeProps) {
         ) : tab === 'request' ? (
           <Copyable text={JSON.stringify(request.body, null, 2)} what="the request body" />
         ) : (
-          <Headers request={request} />
+          // Those that every try has.
+          <Facts
+            facts={[
+              ['POST', request.url ?? 'The webhook was deleted.'],
+              ['Content-Type', <code key="type">application/json</code>],
+              ['User-Agent', <code key="agent">darkroom</code>],
+              ['webhook-id', <CopyableId key="id" id={request.message_id} what="the webhook-id" />],
+              ['webhook-timestamp', 'The time of the try, in seconds since 1970'],
+              ['webhook-signature', 'Made for each try with the secret of the webhook'],
+            ]}
+          />
         )}
       </div>
     </>
   );
 }
 
+/** The bytes of a body that are stored. */
+const KEPT_BYTES = 1_024;
+
 /** The beginning of the responses, the last one first. */
-function Responses({ attempts }: { readonly attempts: readonly DeliveryAttempt[] }) {
-  const last = attempts.length;
-  if (last === 0) return <p class="small muted">Nothing was sent, so there is no response.</p>;
+function Responses({ attempts }: { attempts: readonly DeliveryAttempt[] }) {
+  if (attempts.length === 0) return <p class="small muted">Nothing was sent, so there is no response.</p>;
   return (
     <ul class="stack">
       {attempts.toReversed().map((attempt, index) => (
         <li key={attempt.started_at} class="stack-s">
           <p class="row small">
-            {`Try ${last - index}`}
+            {`Try ${attempts.length - index}`}
             <HttpStatus attempt={attempt} />
           </p>
-          {attempt.body === undefined ? (
-            <p class="small muted">{faultText(attempt) ?? noBodyText(attempt)}</p>
-          ) : (
-            <>
-              <Copyable text={attempt.body} what="the response body" isWrapped />
-              {(attempt.body_bytes ?? 0) > KEPT_BYTES ? (
-                <p class="tiny faint">{`The first 1,024 of ${numberText(attempt.body_bytes ?? 0)} bytes.`}</p>
-              ) : null}
-            </>
-          )}
+          <Body attempt={attempt} />
         </li>
       ))}
     </ul>
   );
 }
 
-const KEPT_BYTES = 1_024;
-
-function noBodyText({ body_bytes: bytes }: DeliveryAttempt): string {
-  return bytes === undefined
-    ? 'No body is stored: it was empty, or the address is not on the public internet.'
-    : `A body of ${numberText(bytes)} bytes, whose text is not stored.`;
-}
-
-/** The headers that every try has; the signature is made at each. */
-function Headers({ request: { url, message_id: id } }: { readonly request: NonNullable<DeliveryDetail['request']> }) {
+function Body({ attempt }: { attempt: DeliveryAttempt }) {
+  const { body, body_bytes: bytes } = attempt;
+  if (body === undefined)
+    return (
+      <p class="small muted">
+        {faultText(attempt) ??
+          (bytes === undefined
+            ? 'No body is stored: it was empty, or the address is not on the public internet.'
+            : `A body of ${numberText(bytes)} bytes, whose text is not stored.`)}
+      </p>
+    );
   return (
-    <Facts
-      facts={[
-        ['POST', url ?? 'The webhook was deleted.'],
-        ['Content-Type', <code key="type">application/json</code>],
-        ['User-Agent', <code key="agent">darkroom</code>],
-        ['webhook-id', <CopyableId key="id" id={id} what="the webhook-id" />],
-        ['webhook-timestamp', 'The time of the try, in seconds since 1970'],
-        ['webhook-signature', 'Made for each try with the secret of the webhook'],
-      ]}
-    />
+    <>
+      <Copyable text={body} what="the response body" isWrapped />
+      {bytes !== undefined && bytes > KEPT_BYTES ? (
+        <p class="tiny faint">{`The first 1,024 of ${numberText(bytes)} bytes.`}</p>
+      ) : null}
+    </>
   );
 }
 
 interface AboutProps {
-  readonly delivery: AccountDelivery;
-  readonly messageId: string | undefined;
-  readonly generation: AccountGeneration | undefined;
+  delivery: AccountDelivery;
+  messageId: string | undefined;
+  generation: AccountGeneration | undefined;
 }
 
 function About({ delivery, messageId, generation }: AboutProps) {
   const { event, generation_id: id, occurred_at: at, url } = delivery;
-  const prompt = generation?.prompt ?? '';
   return (
     <Facts
       facts={[
         ['Event', <code key="event">{event}</code>],
         ['Happened', preciseTimeText(at)],
-        [
-          'webhook-id',
-          messageId === undefined ? undefined : <CopyableId key="id" id={messageId} what="the webhook-id" />,
-        ],
+        ['webhook-id', messageId && <CopyableId key="id" id={messageId} what="the webhook-id" />],
         ['Address', url],
         [
           'Generation',
@@ -272,7 +244,7 @@ function About({ delivery, messageId, generation }: AboutProps) {
             'None: this is a test event.'
           ) : (
             <PlaceLink key="generation" page="generations" id={id}>
-              {prompt === '' ? shortId(id) : prompt}
+              {generation?.prompt || shortId(id)}
             </PlaceLink>
           ),
         ],

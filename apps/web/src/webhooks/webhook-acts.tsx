@@ -1,136 +1,217 @@
-import { useState } from 'preact/hooks';
-import { Pause, Pencil, Play, RefreshCw, Send, Trash2 } from 'lucide-preact';
-import type { WebhookSecret } from '../api-types.js';
-import { ConfirmDialog } from '../parts/buttons.js';
+import { Pause, Play, RefreshCw, Trash2 } from 'lucide-preact';
+import { type Delivery, type Webhook, WEBHOOK_EVENTS, type WebhookEvent, type WebhookSecret } from '../api-types.js';
+import { appName, useApps } from '../apps/usable-apps.js';
+import { textOf, timeText } from '../format.js';
+import { ask } from '../parts/ask.js';
+import { Copyable, ShownOnce } from '../parts/buttons.js';
+import { ChecksField, SelectField, TextField } from '../parts/form.js';
+import { Card } from '../parts/parts.js';
 import type { MenuItem } from '../parts/overlays.js';
 import { announce } from '../parts/toasts.js';
-import { goTo, hrefOf } from '../places.js';
-import { change, remove } from '../server.js';
-import type { AccountWebhook, App } from '../server-types.js';
-import { useAction } from '../use-data.js';
-import { type CreatedSecret, EditWebhookDialog, pathOf, sendTest } from './webhook-form.js';
-import { PER_REQUEST, useAppNames } from './webhook-parts.js';
+import { goTo, hrefOf, place } from '../places.js';
+import { change, inApp, remove } from '../server.js';
+import type { AccountWebhook } from '../server-types.js';
+import { type Action, focusOn, useShownOnce } from '../use-data.js';
+import { PER_REQUEST } from './webhook-parts.js';
 
-type Asking = { readonly act: 'edit' | 'rotate' | 'delete'; readonly webhook: AccountWebhook };
-
-interface WebhookActsProps {
-  /** Loads again what a change has changed. */
-  readonly changed: () => Promise<void>;
-  readonly rotated: (secret: CreatedSecret) => void;
-  readonly deleted: () => void;
+/** The path of one of the App's webhooks in the API. */
+export function pathOf(appId: string, webhookId: string): string {
+  return inApp(appId, `/webhooks/${encodeURIComponent(webhookId)}`);
 }
 
-/** Everything that can be done with a webhook: the items of its menu, and the dialogs that they open. */
-export function useWebhookActs({ changed, rotated, deleted }: WebhookActsProps) {
-  const [asking, setAsking] = useState<Asking>();
-  const doing = useAction();
-  const close = (): void => setAsking(undefined);
-  const ask = (act: Asking['act'], webhook: AccountWebhook) => (): void => setAsking({ act, webhook });
-  const test = (webhook: AccountWebhook): Promise<boolean> =>
-    doing.run(async () => {
-      const { delivery_id: delivery } = await sendTest(webhook);
-      goTo(hrefOf('webhooks', { id: webhook.webhook_id, query: { delivery } }));
-    });
-  const toggle = (webhook: AccountWebhook): Promise<boolean> =>
-    doing.run(async () => {
-      const enabled = webhook.status === 'disabled';
-      await change(pathOf(webhook.app.id, webhook.webhook_id), { enabled }, { method: 'PATCH' });
-      await changed();
-      announce(`The webhook is ${enabled ? 'enabled' : 'disabled'}.`);
-    });
-  /** Those that change the webhook; `itemsOf` has all. */
-  const changesOf = (webhook: AccountWebhook): readonly MenuItem[] => {
-    const isEnabled = webhook.status === 'enabled';
-    return [
-      { text: isEnabled ? 'Disable' : 'Enable', icon: isEnabled ? Pause : Play, act: () => void toggle(webhook) },
-      { text: 'Rotate secret…', icon: RefreshCw, act: ask('rotate', webhook) },
-      { text: 'Delete…', icon: Trash2, act: ask('delete', webhook), isDangerous: true },
-    ];
-  };
-  const itemsOf = (webhook: AccountWebhook): readonly MenuItem[] => [
-    { text: 'Send test event', icon: Send, act: () => void test(webhook) },
-    { text: 'Edit…', icon: Pencil, act: ask('edit', webhook) },
-    ...changesOf(webhook),
-  ];
-  const webhook = asking?.webhook;
-  const path = webhook === undefined ? '' : pathOf(webhook.app.id, webhook.webhook_id);
-  const dialogs = (
-    <>
-      <EditWebhookDialog
-        isOpen={asking?.act === 'edit'}
-        close={close}
-        webhook={webhook}
-        saved={async () => {
-          await changed();
-          announce('The webhook is changed.');
-        }}
-      />
-      <RotateDialog
-        isOpen={asking?.act === 'rotate'}
-        close={close}
-        of={webhook?.url ?? ''}
-        path={path}
-        rotated={async (secret) => {
-          rotated(secret);
-          await changed();
-        }}
-      />
-      <ConfirmDialog
-        isOpen={asking?.act === 'delete'}
-        close={close}
-        question="Delete this webhook?"
-        consequence={`Nothing more is sent to ${webhook?.url}, and its log of deliveries is removed. This can’t be undone.`}
-        doIt="Delete webhook"
-        busyText="Deleting…"
-        action={() => remove(path)}
-        done={() => {
-          announce('The webhook is deleted.');
-          deleted();
-        }}
-      />
-    </>
-  );
-  return { itemsOf, changesOf, ask, toggle, doing, dialogs };
+/** Sends a test message, and shows its delivery. */
+export async function sendTest({ app, webhook_id: id }: AccountWebhook): Promise<void> {
+  const { delivery_id: delivery } = await change<Delivery>(`${pathOf(app.id, id)}/test`);
+  const isHere = place.value.id === id;
+  goTo(hrefOf('webhooks', { id, query: { delivery } }), { replaces: isHere, keepsScroll: isHere });
 }
 
-interface RotateDialogProps {
-  readonly isOpen: boolean;
-  readonly close: () => void;
+/** A secret that was created, and what it signs. */
+interface CreatedSecret extends WebhookSecret {
+  /** The URL of the webhook, or the App of per-request webhooks. */
   readonly of: string;
-  /** Of the webhook in the API. */
-  readonly path: string;
-  /** Whether there is none yet. */
   readonly isNew?: boolean;
-  readonly rotated: (secret: CreatedSecret) => Promise<void> | void;
 }
 
-function RotateDialog({ isOpen, close, of, path, isNew = false, rotated }: RotateDialogProps) {
+export type ShowSecret = (secret: CreatedSecret) => void;
+
+/** `appId` is the App that is chosen at first; the default one where absent. */
+export function createWebhook(appId: string | undefined, show: ShowSecret): void {
+  ask({
+    title: 'Create webhook',
+    isWide: true,
+    isHarmless: true,
+    fields: (
+      <>
+        <AppField chosen={appId} />
+        <WebhookFields />
+      </>
+    ),
+    doIt: 'Create webhook',
+    busyText: 'Creating…',
+    act: (form) => {
+      const { description, ...fields } = fieldsOf(form);
+      const wanted = description === '' ? fields : { ...fields, description };
+      return change<Webhook & WebhookSecret>(inApp(textOf(form, 'app'), '/webhooks'), wanted);
+    },
+    done: (webhook) => show({ ...webhook, of: webhook.url, isNew: true }),
+  });
+}
+
+interface Then {
+  doing: Action;
+  /** Loads again what a change has changed. */
+  changed: () => Promise<void>;
+  show: ShowSecret;
+  deleted: () => unknown;
+}
+
+/** What can be done with a webhook, with the items of a menu. */
+export function actsOf(webhook: AccountWebhook, { doing, changed, show, deleted }: Then) {
+  const { app, url, webhook_id: id } = webhook;
+  const path = pathOf(app.id, id);
+  const isEnabled = webhook.status === 'enabled';
+  const toggle = (): void =>
+    void doing.run(async () => {
+      await change(path, { enabled: !isEnabled }, { method: 'PATCH' });
+      await changed();
+      announce(`The webhook is ${isEnabled ? 'disabled' : 'enabled'}.`);
+    });
+  const edit = (): void =>
+    ask({
+      title: 'Edit webhook',
+      isWide: true,
+      isHarmless: true,
+      fields: <WebhookFields known={webhook} />,
+      doIt: 'Save changes',
+      busyText: 'Saving…',
+      act: (form) => change(path, fieldsOf(form), { method: 'PATCH' }),
+      done: async () => {
+        await changed();
+        announce('The webhook is changed.');
+      },
+    });
+  const end = (): void =>
+    ask({
+      title: 'Delete this webhook?',
+      text: `Nothing more is sent to ${url}, and its log of deliveries is removed. This can’t be undone.`,
+      doIt: 'Delete webhook',
+      busyText: 'Deleting…',
+      act: () => remove(path),
+      done: () => {
+        announce('The webhook is deleted.');
+        return deleted();
+      },
+    });
+  const items: readonly MenuItem[] = [
+    { text: isEnabled ? 'Disable' : 'Enable', icon: isEnabled ? Pause : Play, act: toggle },
+    { text: 'Rotate secret…', icon: RefreshCw, act: () => createSecret(path, url, false, show) },
+    { text: 'Delete…', icon: Trash2, act: end, isDangerous: true },
+  ];
+  return { toggle, edit, items };
+}
+
+/** The secret of an App's per-request webhooks, which may be the first one. */
+export function createAppSecret(appId: string, appTitle: string, isFirst: boolean, show: ShowSecret): void {
+  createSecret(pathOf(appId, PER_REQUEST), `the per-request webhooks of ${appTitle}`, isFirst, show);
+}
+
+function createSecret(path: string, of: string, isFirst: boolean, show: ShowSecret): void {
+  ask({
+    title: isFirst ? 'Create a secret?' : 'Rotate the secret?',
+    text: isFirst
+      ? `The secret signs messages to ${of}. It is shown once.`
+      : `Messages to ${of} are signed with the new and the present secret for a day, then with the new one alone.`,
+    isHarmless: true,
+    doIt: isFirst ? 'Create secret' : 'Rotate secret',
+    busyText: isFirst ? 'Creating…' : 'Rotating…',
+    act: () => change<WebhookSecret>(`${path}/secret`),
+    done: (secret) => show({ ...secret, of }),
+  });
+}
+
+function fieldsOf(form: FormData) {
+  return {
+    url: textOf(form, 'url').trim(),
+    events: form.getAll('event') as WebhookEvent[],
+    description: textOf(form, 'description').trim(),
+  };
+}
+
+/** The App whose generations are reported. The API's own credentials see the webhook in the same App. */
+function AppField({ chosen }: { chosen: string | undefined }) {
+  const apps = useApps().value?.apps ?? [];
+  const usual = apps.find(({ id }) => id === chosen) ?? apps.find(({ kind }) => kind === 'keys');
   return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      close={close}
-      isHarmless
-      question={isNew ? 'Create a secret?' : 'Rotate the secret?'}
-      consequence={
-        isNew
-          ? `The secret signs messages to ${of}. It is shown once.`
-          : `Messages to ${of} are signed with the new and the present secret for a day, then with the new one alone.`
-      }
-      doIt={isNew ? 'Create secret' : 'Rotate secret'}
-      busyText={isNew ? 'Creating…' : 'Rotating…'}
-      action={() => change<WebhookSecret>(`${path}/secret`)}
-      done={(secret) => rotated({ ...secret, of, isNew: false })}
+    <SelectField
+      label="App"
+      name="app"
+      hint="The webhook reports the generations of this App."
+      options={apps.map((app) => [app.id, appName(app)])}
+      chosen={usual?.id}
     />
   );
 }
 
-/** Rotates the secret of an App's per-request webhooks. */
-export function RotateDefaultDialog({
-  app,
-  ...dialog
-}: Omit<RotateDialogProps, 'of' | 'path'> & { readonly app: App }) {
-  const nameOf = useAppNames();
+const EVENT_NOTES: Readonly<Record<WebhookEvent, string>> = {
+  'generation.running': 'A generation starts',
+  'generation.succeeded': 'It ends with at least one output',
+  'generation.failed': 'It ends without an output',
+  'generation.cancelled': 'It is cancelled',
+};
+
+/** The URL of a webhook, its events, and a note for people. */
+function WebhookFields({ known }: { known?: AccountWebhook }) {
   return (
-    <RotateDialog {...dialog} of={`the per-request webhooks of ${nameOf(app)}`} path={pathOf(app.id, PER_REQUEST)} />
+    <>
+      <TextField
+        label="Address"
+        hint="HTTPS on the public internet, unless the operator allows others."
+        name="url"
+        inputMode="url"
+        spellcheck={false}
+        defaultValue={known?.url}
+        placeholder="https://app.example/webhooks/darkroom"
+      />
+      <ChecksField
+        legend="Events"
+        name="event"
+        pointer="/events"
+        options={WEBHOOK_EVENTS.map((value) => ({ value, text: value, note: EVENT_NOTES[value] }))}
+        chosen={known?.events ?? WEBHOOK_EVENTS.filter((event) => event !== 'generation.running')}
+      />
+      <TextField label="Description" note="optional" name="description" defaultValue={known?.description} />
+    </>
   );
+}
+
+const SAMPLE = `import { verifyWebhook } from 'darkroom-client';
+
+// body: the text of the request as it was received, not parsed
+const { type, data } = await verifyWebhook(body, request.headers, process.env.WEBHOOK_SECRET);`;
+
+/** The card of a new secret, until the person has it, and the function that shows one there. */
+export function useSecretCard(headingId: string, reload: () => Promise<void>) {
+  const [made, setMade, forget] = useShownOnce<CreatedSecret>(headingId);
+  const show: ShowSecret = (secret) => {
+    setMade(secret);
+    focusOn('secret');
+    void reload();
+  };
+  if (made === undefined) return [null, show] as const;
+  const { of, isNew, secret, previous_secret_expires_at: until } = made;
+  const card = (
+    <Card id="secret" title={isNew === true ? 'Webhook created' : 'New secret'} note={of}>
+      <ShownOnce secret={secret} onDone={forget}>
+        <strong>Copy the secret now: it is shown only once.</strong> Messages are signed with it
+        {until === undefined ? '.' : `, and with the previous one until ${timeText(until)}.`}
+      </ShownOnce>
+      <p class="small muted">
+        A receiver verifies each message before it trusts it, with a client library or any library for Standard
+        Webhooks. <a href="/docs/guides/webhooks">Guide to webhooks</a>
+      </p>
+      <Copyable text={SAMPLE} what="the sample" />
+    </Card>
+  );
+  return [card, show] as const;
 }
