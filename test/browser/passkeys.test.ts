@@ -107,7 +107,8 @@ describe('passkeys in a browser', () => {
     await removal.click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Remove passkey' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'To remove it, sign in again' }).waitFor();
+    const refusal = dialog.getByRole('alert').filter({ hasText: 'a sign-in of the last 15 minutes' });
+    await refusal.getByRole('button', { name: 'Sign in again' }).waitFor();
     await page.reload();
     await page.getByText('To add or remove one, sign in again').waitFor();
     expect(await removal.count()).to.equal(0);

@@ -79,8 +79,15 @@ export function addressOf(path: string): string {
   return path.startsWith('/api/') ? path : API + path;
 }
 
-/** An error of this page, whose message is for the person. */
-export class Explained extends Error {}
+/** An error of this page, whose message is for the person, with the JSON Pointer of the field at fault if there is one. */
+export class Explained extends Error {
+  constructor(
+    message: string,
+    readonly pointer = '',
+  ) {
+    super(message);
+  }
+}
 
 /** The refusal in a response that another part of the page requested by itself. */
 export function refusalOf(response: Response): Promise<Error> {
@@ -103,6 +110,7 @@ export function isUnreachable(error: unknown): boolean {
 
 /** The JSON Pointer of the field at fault; empty where none is. The console's own requests have one. */
 export function pointerOf(error: unknown): string {
+  if (error instanceof Explained) return error.pointer;
   return error instanceof ApiError ? ((error.refusal as { readonly pointer?: string }).pointer ?? '') : '';
 }
 

@@ -11,6 +11,12 @@ export const overviewFault = signal<string | undefined>(undefined);
 /** The name of the account's credits. */
 export const currency = computed(() => overview.value?.account.currency ?? 'credits');
 
+/** Whether the person could not sign in again: the link that they used works once. */
+export const hasNoWayBack = computed(() => {
+  const { person, session } = overview.value ?? {};
+  return session?.method === 'link' && person?.has_password === false && !person.has_passkey;
+});
+
 const REFRESH_MS = 15_000;
 const RETRY_MS = 5_000;
 

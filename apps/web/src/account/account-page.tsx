@@ -1,17 +1,17 @@
-import { useRef, useState } from 'preact/hooks';
 import { LogOut, Monitor, Smartphone } from 'lucide-preact';
 import { reloadOverview, signOut } from '../session.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
-import { Button, ConfirmButton, CopyableId } from '../parts/buttons.js';
-import { Field } from '../parts/form.js';
-import { Icon } from '../parts/icon.js';
-import { Badge, Card, Facts, Fault, Loaded, Page, type PageProps, Time } from '../parts/parts.js';
+import { ask } from '../parts/ask.js';
+import { ActionButton, Button, CopyableId } from '../parts/buttons.js';
+import { Form, TextField } from '../parts/form.js';
+import { Badge, Card, Facts, Loaded, Page, type PageProps, Time } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
-import type { Identity, Overview, Session } from '../server-types.js';
-import { change, pointerOf } from '../server.js';
-import { afterChange, focusOn, focusOnFaulty, useAction, useData } from '../use-data.js';
-import { PasskeyList, RemoveButton, SignInAgain } from './passkeys.js';
+import type { Identity, Session } from '../server-types.js';
+import { change, Explained } from '../server.js';
+import { afterChange, focusOn, useAction, useData } from '../use-data.js';
+import { PasskeyList } from './passkeys.js';
 import { Preferences } from './preferences.js';
+import { ItemOfList, RemoveButton, SignInAgain } from './ways-to-sign-in.js';
 
 /** How the person signs in, where they are signed in, and what they prefer in this browser. */
 export function AccountPage({ overview }: PageProps) {
@@ -46,215 +46,121 @@ export function AccountPage({ overview }: PageProps) {
   );
 }
 
-const MIN_LENGTH = 12;
-const DIFFERENT = 'The two new passwords differ.';
-
-/** All other sessions and all connected programs end with a new password. */
-function PasswordCard({ overview }: PageProps) {
-  const { person, session } = overview;
-  const mustSignIn = !person.has_password && !session.is_recent;
+/** Changes the password, or sets the first one. All other sessions and all connected programs end with a new one. */
+function PasswordCard({ overview: { person, session } }: PageProps) {
+  const doing = useAction();
+  const hasOne = person.has_password;
+  if (!hasOne && !session.is_recent)
+    return (
+      <Card id="password" title="Password" note="You have none.">
+        <SignInAgain acts={['set']} />
+      </Card>
+    );
+  const submit = async (fields: FormData, form: HTMLFormElement): Promise<void> => {
+    const wanted = textOf(fields, 'new');
+    if (wanted !== textOf(fields, 'again')) throw new Explained('The two new passwords differ.', '/again');
+    const current = hasOne ? { current_password: textOf(fields, 'current') } : {};
+    await change('/password', { ...current, new_password: wanted });
+    form.reset();
+    announce('The password is set. You are signed out everywhere else, and your programs are disconnected.');
+    focusOn('password');
+    await reloadOverview();
+  };
+  const field = { type: 'password', required: true, maxLength: 256 } as const;
+  const newField = { ...field, autocomplete: 'new-password', minLength: 12 } as const;
   return (
-    <Card
-      id="password"
-      title="Password"
-      note={mustSignIn ? 'You have none.' : 'A new one signs you out everywhere else, and disconnects your programs.'}
-    >
-      {mustSignIn ? <SignInAgain overview={overview} toDo="set one" /> : <PasswordForm person={person} />}
+    <Card id="password" title="Password" note="A new one signs you out everywhere else, and disconnects your programs.">
+      <Form
+        doing={doing}
+        submit={submit}
+        footer={
+          <div>
+            <Button type="submit" isBusy={doing.isBusy} busyText="Saving…">
+              {hasOne ? 'Change password' : 'Set password'}
+            </Button>
+          </div>
+        }
+      >
+        {/* Password managers keep the password under this name. */}
+        <input type="email" name="email" value={person.email} autocomplete="username" readOnly hidden />
+        {hasOne ? (
+          <TextField
+            {...field}
+            label="Current password"
+            name="current"
+            pointer="/current_password"
+            autocomplete="current-password"
+          />
+        ) : null}
+        <div class="fields">
+          <TextField
+            {...newField}
+            label="New password"
+            name="new"
+            pointer="/new_password"
+            hint={`At least ${newField.minLength} characters.`}
+          />
+          <TextField {...newField} label="New password again" name="again" />
+        </div>
+      </Form>
     </Card>
   );
 }
 
-/** Changes the password, or sets the first one. */
-function PasswordForm({ person }: Pick<Overview, 'person'>) {
-  const form = useRef<HTMLFormElement>(null);
-  const { isBusy, fault, error, setFault, run } = useAction();
-  const [isDifferent, setDifferent] = useState(false);
-  const at = pointerOf(error);
-  const errorAt = (pointer: string): string | undefined => (at === pointer ? fault : undefined);
-  const submit = async (): Promise<void> => {
-    const fields = new FormData(form.current ?? undefined);
-    const text = (name: string): string => textOf(fields, name);
-    setDifferent(text('new') !== text('again'));
-    if (text('new') !== text('again')) return focusOnFaulty(form.current);
-    const worked = await run(async () => {
-      await change('/password', {
-        ...(person.has_password ? { current_password: text('current') } : {}),
-        new_password: text('new'),
-      });
-      form.current?.reset();
-      announce('The password is set. You are signed out everywhere else, and your programs are disconnected.');
-      focusOn('password');
-      await reloadOverview();
-    });
-    if (!worked) focusOnFaulty(form.current);
-  };
-  return (
-    <form
-      ref={form}
-      class="form"
-      onInput={() => {
-        setFault(undefined);
-        setDifferent(false);
-      }}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
-      {/* Password managers keep the password under this name. */}
-      <input type="email" name="email" value={person.email} autocomplete="username" readOnly hidden />
-      {person.has_password ? (
-        <PasswordField
-          label="Current password"
-          name="current"
-          kind="current-password"
-          error={errorAt('/current_password')}
-        />
-      ) : null}
-      <div class="fields">
-        <PasswordField
-          label="New password"
-          name="new"
-          kind="new-password"
-          hint={`At least ${MIN_LENGTH} characters.`}
-          error={errorAt('/new_password')}
-        />
-        <PasswordField
-          label="New password again"
-          name="again"
-          kind="new-password"
-          error={isDifferent ? DIFFERENT : undefined}
-        />
-      </div>
-      <Fault text={['/current_password', '/new_password'].includes(at) ? undefined : fault} />
-      <div>
-        <Button type="submit" isBusy={isBusy} busyText="Saving…">
-          {person.has_password ? 'Change password' : 'Set password'}
-        </Button>
-      </div>
-    </form>
-  );
-}
-
-interface PasswordFieldProps {
-  readonly label: string;
-  readonly name: string;
-  readonly kind: 'current-password' | 'new-password';
-  readonly hint?: string;
-  readonly error: string | undefined;
-}
-
-function PasswordField({ label, name, kind, hint, error }: PasswordFieldProps) {
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {(control) => (
-        <input
-          {...control}
-          class="input"
-          type="password"
-          name={name}
-          autocomplete={kind}
-          required
-          minLength={kind === 'new-password' ? MIN_LENGTH : 1}
-          maxLength={256}
-        />
-      )}
-    </Field>
-  );
-}
-
-interface Identities {
-  readonly identities: readonly Identity[];
-}
-
 /** Identities at an outside provider that sign the person in. Not shown where there is neither a provider nor one. */
-function IdentityList({ overview }: PageProps) {
-  const { provider_name: providerName } = overview;
-  const identities = useData<Identities>('/identities');
-  const count = identities.value?.identities.length ?? 0;
-  if (providerName === null && count === 0) return null;
+function IdentityList({ overview: { provider_name: provider, session } }: PageProps) {
+  const identities = useData<{ readonly identities: readonly Identity[] }>('/identities');
+  const hasSome = (identities.value?.identities.length ?? 0) > 0;
+  if (provider === null && !hasSome) return null;
   const said = afterChange(identities.reload, 'identities');
+  // A change of the ways to sign in requires proof that the person is there.
+  const link = async (): Promise<void> => {
+    const { location } = await change<{ readonly location: string }>('/identities/link');
+    window.location.assign(location);
+  };
   return (
     <Card
       id="identities"
-      title={providerName ?? 'Outside identities'}
+      title={provider ?? 'Outside identities'}
       note="An identity elsewhere that signs you in here."
       isFlush
     >
       <Loaded data={identities} what="identities">
         {({ identities: shown }) => (
           <ul class="list">
-            {shown.map((identity) => (
-              <IdentityRow
-                key={`${identity.issuer} ${identity.subject}`}
-                shown={identity}
-                overview={overview}
-                unlinked={() => said('The identity is removed.')}
-              />
-            ))}
+            {shown.map(({ issuer, subject, linked_at: linkedAt }) => {
+              const host = URL.canParse(issuer) ? new URL(issuer).host : issuer;
+              return (
+                <ItemOfList
+                  key={`${issuer} ${subject}`}
+                  name={host}
+                  note={`${subject} · connected ${dateText(linkedAt)}`}
+                >
+                  <RemoveButton
+                    what={`${subject} at ${host}`}
+                    title="Remove this identity?"
+                    text="You can no longer sign in with it. Make sure that you have another way to sign in."
+                    doIt="Remove identity"
+                    act={() => change('/identities/unlink', { issuer, subject })}
+                    done={() => said('The identity is removed.')}
+                  />
+                </ItemOfList>
+              );
+            })}
           </ul>
         )}
       </Loaded>
-      <LinkButton name={providerName} hasSome={count > 0} overview={overview} />
-    </Card>
-  );
-}
-
-interface IdentityRowProps {
-  readonly shown: Identity;
-  readonly overview: Overview;
-  readonly unlinked: () => Promise<void>;
-}
-
-function IdentityRow({ shown: { issuer, subject, linked_at: linkedAt }, overview, unlinked }: IdentityRowProps) {
-  const host = URL.canParse(issuer) ? new URL(issuer).host : issuer;
-  return (
-    <li>
-      <div class="grow">
-        <h3 class="named">{host}</h3>
-        <small>{`${subject} · connected ${dateText(linkedAt)}`}</small>
-      </div>
-      <RemoveButton
-        overview={overview}
-        what={`${subject} at ${host}`}
-        question="Remove this identity?"
-        consequence="You can no longer sign in with it. Make sure that you have another way to sign in."
-        doIt="Remove identity"
-        action={() => change('/identities/unlink', { issuer, subject })}
-        done={unlinked}
-      />
-    </li>
-  );
-}
-
-interface LinkButtonProps {
-  /** Null where no provider is configured, so that identities can only be removed. */
-  readonly name: string | null;
-  readonly hasSome: boolean;
-  readonly overview: Overview;
-}
-
-/** Leads to the provider and back. A change of the ways to sign in requires proof that the person is there. */
-function LinkButton({ name, hasSome, overview }: LinkButtonProps) {
-  const { isBusy, fault, run } = useAction();
-  const leave = async (): Promise<void> => {
-    const { location } = await change<{ readonly location: string }>('/identities/link');
-    window.location.assign(location);
-  };
-  const acts = [...(name === null ? [] : ['connect']), ...(hasSome ? ['remove'] : [])];
-  const isOld = !overview.session.is_recent && acts.length > 0;
-  if (!isOld && name === null) return null;
-  return (
-    <div class="body stack-s">
-      {isOld ? (
-        <SignInAgain overview={overview} toDo={`${acts.join(' or ')} one`} />
-      ) : (
-        <>
-          <Fault text={fault} />
-          <Button isBusy={isBusy} onClick={() => void run(leave)}>{`Connect ${name}`}</Button>
-        </>
+      {session.is_recent && provider === null ? null : (
+        <div class="body stack-s">
+          <SignInAgain acts={[provider !== null && 'connect', hasSome && 'remove']} />
+          {session.is_recent ? (
+            <ActionButton isSmall={false} action={link}>
+              {`Connect ${provider}`}
+            </ActionButton>
+          ) : null}
+        </div>
       )}
-    </div>
+    </Card>
   );
 }
 
@@ -262,6 +168,22 @@ function LinkButton({ name, hasSome, overview }: LinkButtonProps) {
 function SessionList() {
   const sessions = useData<{ readonly sessions: readonly Session[] }>('/sessions', { everyMs: 30_000 });
   const ended = afterChange(sessions.reload, 'sessions');
+  const endOthers = (): void =>
+    ask({
+      title: 'Sign out everywhere else?',
+      text: 'Every browser but this one has to sign in again. Keys and connected programs continue to work.',
+      doIt: 'Sign out everywhere else',
+      act: () => change('/sessions/end-others'),
+      done: () => ended('You are signed out everywhere else.'),
+    });
+  const end = ({ id, user_agent: userAgent, created_at: createdAt }: Session): void =>
+    ask({
+      title: `Sign out ${browserText(userAgent)}?`,
+      text: `It was signed in ${timeText(createdAt)} and has to sign in again.`,
+      doIt: 'Sign out browser',
+      act: () => change(`/sessions/${id}/end`),
+      done: () => ended('That browser is signed out.'),
+    });
   const hasOthers = (sessions.value?.sessions.length ?? 0) > 1;
   return (
     <Card
@@ -270,56 +192,53 @@ function SessionList() {
       isFlush
       actions={
         hasOthers ? (
-          <ConfirmButton
-            label="Sign out everywhere else"
-            question="Sign out everywhere else?"
-            consequence="Every browser but this one has to sign in again. Keys and connected programs continue to work."
-            doIt="Sign out everywhere else"
-            action={() => change('/sessions/end-others')}
-            done={() => ended('You are signed out everywhere else.')}
-          />
+          <Button kind="danger" isSmall onClick={endOthers}>
+            Sign out everywhere else
+          </Button>
         ) : undefined
       }
     >
       <Loaded data={sessions} what="sessions">
         {({ sessions: shown }) => (
           <ul class="list">
-            {shown.map((session) => (
-              <SessionRow key={session.id} shown={session} ended={() => ended('That browser is signed out.')} />
-            ))}
+            {shown.map((one) => {
+              const { user_agent: userAgent, created_at: createdAt, is_current: isCurrent } = one;
+              const browser = browserText(userAgent);
+              return (
+                <ItemOfList
+                  key={one.id}
+                  icon={/Mobi|Android|iPhone/.test(userAgent) ? Smartphone : Monitor}
+                  name={[
+                    browser,
+                    isCurrent ? (
+                      <Badge key="current" look="ok">
+                        This browser
+                      </Badge>
+                    ) : null,
+                  ]}
+                  note={
+                    <>
+                      Signed in <Time at={createdAt} /> {METHOD_TEXTS[one.method]} · expires {timeText(one.expires_at)}{' '}
+                      if unused
+                    </>
+                  }
+                >
+                  {isCurrent ? null : (
+                    <Button
+                      kind="danger"
+                      isSmall
+                      label={`Sign out ${browser}, signed in ${timeText(createdAt)}`}
+                      onClick={() => end(one)}
+                    >
+                      Sign out
+                    </Button>
+                  )}
+                </ItemOfList>
+              );
+            })}
           </ul>
         )}
       </Loaded>
     </Card>
-  );
-}
-
-function SessionRow({ shown, ended }: { readonly shown: Session; readonly ended: () => Promise<void> }) {
-  const { user_agent: userAgent, created_at: createdAt, expires_at: expiresAt } = shown;
-  const browser = browserText(userAgent);
-  return (
-    <li>
-      <Icon of={/Mobi|Android|iPhone/.test(userAgent) ? Smartphone : Monitor} />
-      <div class="grow">
-        <h3 class="row wrap named">
-          {browser}
-          {shown.is_current ? <Badge look="ok">This browser</Badge> : null}
-        </h3>
-        <small>
-          Signed in <Time at={createdAt} /> {METHOD_TEXTS[shown.method]} · expires {timeText(expiresAt)} if unused
-        </small>
-      </div>
-      {shown.is_current ? null : (
-        <ConfirmButton
-          label="Sign out"
-          fullLabel={`Sign out ${browser}, signed in ${timeText(createdAt)}`}
-          question={`Sign out ${browser}?`}
-          consequence={`It was signed in ${timeText(createdAt)} and has to sign in again.`}
-          doIt="Sign out browser"
-          action={() => change(`/sessions/${shown.id}/end`)}
-          done={ended}
-        />
-      )}
-    </li>
   );
 }

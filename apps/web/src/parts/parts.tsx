@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { ChevronRight, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-preact';
 import { preciseTimeText, sinceText } from '../format.js';
 import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
-import { currency, overview, reloadOverview } from '../session.js';
+import { currency, hasNoWayBack, overview, reloadOverview } from '../session.js';
 import { numberText } from '../format.js';
 import type { Overview } from '../server-types.js';
 import { needsSignIn } from '../server.js';
@@ -167,8 +167,9 @@ export function ActionFault({ doing: { fault, error } }: { doing: Pick<Action, '
   return <Fault text={fault}>{isTooOld ? <SignInButton /> : null}</Fault>;
 }
 
-/** Leads through another sign-in, and back to this page. A form in a dialog must not contain another: this one is made for a click. */
+/** Leads through another sign-in, and back to this page; nothing for a person who could not come back. A form in a dialog must not contain another: this one is made for a click. */
 export function SignInButton() {
+  if (hasNoWayBack.value) return null;
   const isPasskeyNeeded = overview.value?.person.is_operator === true;
   const here = location.pathname + location.search;
   return (
