@@ -175,14 +175,26 @@ describe('generations in a browser', () => {
     expect(new URL(page.url()).search).to.equal('?view=list');
   });
 
-  it('loads the pages behind the first one when the end is near', async () => {
+  it('loads the pages behind the first one when the end is near, and moves no picture', async () => {
     const ids = [];
-    for (let index = 0; index < 30; index += 1) ids.push(await create({ model_key: 'picture-refused' }, studio));
-    await ended(ids.at(-1) ?? '');
+    for (let index = 0; index < 70; index += 1) ids.push(await create({ model_key: 'picture-refused' }, studio));
+    for (const id of ids) await ended(id);
     await open(`/console/generations?app=${studio.appId}&status=failed`);
     await tile(ids.at(-1) ?? '').waitFor();
+    const places = () =>
+      page.evaluate<Record<string, string>>(
+        `Object.fromEntries([...document.querySelectorAll('.tile-link')].map((one) => {
+          const { left, top, width, height } = one.getBoundingClientRect();
+          return [one.pathname, [left, top + scrollY, width, height].map(Math.round).join(' ')];
+        }))`,
+      );
+    const before = await places();
     await page.mouse.wheel(0, 20_000);
     await tile(ids[0] ?? '').waitFor();
+    const after = await places();
+    expect(before).not.to.deep.equal({});
+    expect(Object.keys(after)).to.have.lengthOf.above(Object.keys(before).length);
+    expect(after).to.include(before);
   });
 
   it('shows what happens while somebody looks', async () => {

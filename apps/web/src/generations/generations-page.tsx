@@ -177,15 +177,15 @@ function Listing({ filter, isGrid, openId }: ListingProps) {
       {items === undefined ? null : items.length === 0 ? (
         <Nothing filter={filter} />
       ) : (
-        <Days items={items} filter={filter} isGrid={isGrid} />
+        <Days items={items} filter={filter} isGrid={isGrid} hasMore={list.hasMore} />
       )}
-      <div ref={end} class="more">
-        {list.hasMore ? (
+      {list.hasMore ? (
+        <div ref={end} class="more">
           <Button isBusy={list.isReading} onClick={() => void list.more()}>
             Show more
           </Button>
-        ) : null}
-      </div>
+        </div>
+      ) : null}
       <GenerationDrawer id={openId} items={items ?? []} />
     </div>
   );
@@ -246,10 +246,11 @@ interface DaysProps {
   items: readonly AccountGeneration[];
   filter: GenerationFilter;
   isGrid: boolean;
+  hasMore: boolean;
 }
 
 /** The generations by UTC day, each with the sums of the day where no filter hides a part of it. */
-function Days({ items, filter, isGrid }: DaysProps) {
+function Days({ items, filter, isGrid, hasMore }: DaysProps) {
   const days = useMemo(() => byDay(items), [items]);
   const sums = useDaySums(days.at(-1)?.day);
   const isWhole = Object.keys(filter).every((name) => name === 'from' || name === 'to');
@@ -264,7 +265,12 @@ function Days({ items, filter, isGrid }: DaysProps) {
             {isWhole ? <DaySum row={sums.get(day)} /> : null}
           </div>
           {isGrid ? (
-            <Gallery generations={ofDay} isFirst={index === 0} label={`Generations of ${dayTitle(day)}`} />
+            <Gallery
+              generations={ofDay}
+              isFirst={index === 0}
+              hasMore={hasMore && index === days.length - 1}
+              label={`Generations of ${dayTitle(day)}`}
+            />
           ) : (
             <div class="panel">
               <Table

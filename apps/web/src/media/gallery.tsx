@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { CircleAlert, CircleSlash, Clock, Layers, Play } from 'lucide-preact';
 import { lengthText } from '../format.js';
 import { Icon } from '../parts/icon.js';
@@ -19,16 +19,19 @@ interface GalleryProps {
   generations: readonly AccountGeneration[];
   /** The most rows that are shown; all where absent. */
   maxRows?: number;
+  /** Whether more follow: a row that they would change is then not shown yet. */
+  hasMore?: boolean;
   /** Whether the first row is in view when the page opens. */
   isFirst?: boolean;
   label: string;
 }
 
 /** Generations as pictures in rows of equal height. The rows follow from the sizes, before any picture is loaded. */
-export function Gallery({ generations, maxRows, isFirst = false, label }: GalleryProps) {
+export function Gallery({ generations, maxRows, hasMore = false, isFirst = false, label }: GalleryProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  useEffect(() => {
+  // Before the browser draws, so that nothing moves.
+  useLayoutEffect(() => {
     if (frame.current === null) return;
     setWidth(frame.current.clientWidth);
     const resizing = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
@@ -36,11 +39,13 @@ export function Gallery({ generations, maxRows, isFirst = false, label }: Galler
     return () => resizing.disconnect();
   }, []);
   const isSquares = width < SQUARES_BELOW_PX;
-  const rows = justify(generations, shapeOf, {
+  const all = justify(generations, shapeOf, {
     widthPx: Math.max(width, SQUARES_BELOW_PX),
     gapPx: GAP_PX,
     heightPx: width < 900 ? NARROW_ROW_PX : ROW_PX,
-  }).slice(0, maxRows);
+  });
+  const isHeld = hasMore && !isSquares && all.length > 1 && all.at(-1)?.isFull === false;
+  const rows = all.slice(0, isHeld ? -1 : maxRows);
   return (
     <div ref={frame} class={isSquares ? 'gallery squares' : 'gallery'}>
       {width === 0 ? null : (

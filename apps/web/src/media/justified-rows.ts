@@ -6,6 +6,8 @@ export interface Placed<T> {
 
 export interface JustifiedRow<T> {
   readonly heightPx: number;
+  /** Whether it fills the width, so that later pictures do not change it. */
+  readonly isFull: boolean;
   readonly pictures: readonly Placed<T>[];
 }
 
@@ -34,7 +36,7 @@ export function justify<T>(
   const heightFor = (row: readonly Rated<T>[]): number => (widthPx - gapPx * (row.length - 1)) / sumOf(row);
   let row: Rated<T>[] = [];
   const end = (height: number): void => {
-    rows.push(placed(row, height));
+    rows.push(placed(row, height, true));
     row = [];
   };
   for (const item of items) {
@@ -51,7 +53,7 @@ export function justify<T>(
     row.push(next);
     if (after <= heightPx) end(after);
   }
-  if (row.length > 0) rows.push(placed(row, Math.min(heightPx, heightFor(row))));
+  if (row.length > 0) rows.push(placed(row, Math.min(heightPx, heightFor(row)), false));
   return rows;
 }
 
@@ -64,8 +66,9 @@ function sumOf(row: readonly Rated<unknown>[]): number {
   return row.reduce((sum, { ratio }) => sum + ratio, 0);
 }
 
-function placed<T>(row: readonly Rated<T>[], height: number): JustifiedRow<T> {
+function placed<T>(row: readonly Rated<T>[], height: number, isFull: boolean): JustifiedRow<T> {
   return {
+    isFull,
     heightPx: Math.floor(height),
     pictures: row.map(({ item, ratio }) => ({ item, widthPx: Math.floor(height * ratio) })),
   };
