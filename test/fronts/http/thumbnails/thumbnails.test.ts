@@ -5,14 +5,28 @@ import { SCOPES } from '../../../../core/access/credential.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { deleteGeneration } from '../../../../core/generation/end-generation.js';
-import { type Generation, THUMBNAIL_SIDES_PX, type ThumbnailSide } from '../../../../core/generation/generation.js';
-import { type OutputThumbnails, thumbnailSize, thumbnailsOf } from '../../../../core/generation/thumbnails.js';
+import {
+  type Generation,
+  type Output,
+  THUMBNAIL_SIDES_PX,
+  type ThumbnailSide,
+} from '../../../../core/generation/generation.js';
+import {
+  type OutputThumbnails,
+  thumbnailKeysOf,
+  thumbnailSignature,
+  thumbnailSize,
+  thumbnailsOf,
+} from '../../../../core/generation/thumbnails.js';
 import type { Previews } from '../../../../core/ports/media.js';
 import { SharpPreviews } from '../../../../adapters/media/sharp-previews.js';
+import { collected, streamOf } from '../../../fixtures/byte-streams.js';
 import { until } from '../../../fixtures/clocks.js';
 import { image } from '../../../fixtures/images.js';
+import { Gate } from '../../../fixtures/intercepted.js';
 import { newOwner, type Owner } from '../../../fixtures/memory-stores.js';
 import { CannedProvider, oneProvider } from '../../../fixtures/scripted-provider.js';
+import { uuidAt } from '../../../fixtures/stored-records.js';
 import { keptLog, type KeptLog } from '../../../harness/kept-log.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { BASE, type RunningServer, serve } from '../host/rest-client.js';
@@ -23,6 +37,8 @@ import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 // decodings and of reads; the log of the server, searched for signatures.
 
 const DAY_MS = 86_400_000;
+/** As many thumbnails of one account are made at the same time. */
+const MAX_OF_ACCOUNT = 60;
 
 interface Listed {
   readonly media_id: string;
@@ -83,6 +99,20 @@ describe('the signed address of a thumbnail', () => {
     };
     await until(async () => (await read()) !== undefined);
     return (await read())!;
+  }
+
+  /** A generation of the same account whose outputs are copies of the same file. */
+  async function insertWithOutputs(of: Generation, count: number): Promise<Generation> {
+    const [output] = of.outputs as [Output];
+    const form = { mediaType: output.contentType, maxBytes: output.byteSize };
+    const bytes = await collected((await harness.objects.read(output.objectKey))!);
+    const copies = Array.from({ length: count }, (_, n) => {
+      return { ...output, mediaId: uuidAt(n), objectKey: `${output.objectKey}${n}` };
+    });
+    for (const { objectKey } of copies) await harness.objects.write(objectKey, streamOf(bytes), form);
+    const record = { ...of, generationId: uuidAt(1_000), outputs: copies };
+    await harness.context.generations.insert(record);
+    return record;
   }
 
   const keyOf = ({ appId }: Pick<Owner, 'appId'>) =>
@@ -172,8 +202,27 @@ describe('the signed address of a thumbnail', () => {
     expect(decoded).to.equal(0);
   });
 
+  it('is refused with the signature of another day, output or generation', async () => {
+    const sent = (url: string) => new URL(url).searchParams.get('signature') ?? '';
+    const other = await succeeded();
+    const { generationId } = generation;
+    const expires = new URL(address()).searchParams.get('expires') ?? '';
+    const signatures = [
+      sent(address(320, other)),
+      thumbnailSignature(harness.context, { generationId, mediaId: other.outputs[0]!.mediaId, expires }),
+    ];
+    const today = address();
+    harness.clock.advance(DAY_MS);
+    const tomorrow = address();
+    signatures.push(sent(tomorrow));
+    for (const signature of signatures)
+      await expectRefused(today.replace(/signature=.*/, `signature=${signature}`), 403, /exactly as it was answered/);
+    expect(decoded).to.equal(0);
+    for (const url of [today, tomorrow]) expect((await fetch(url)).status).to.equal(200);
+  });
+
   it('is not found with another size, and not taken with another method', async () => {
-    for (const size of ['321', '0320', '320px', '1e3'])
+    for (const size of ['321', '0320', '320px', '1e3', '-320', '320.0', '0', '99999999'])
       await expectRefused(
         changed((url) => (url.pathname = url.pathname.replace(/320$/, size))),
         404,
@@ -205,6 +254,70 @@ describe('the signed address of a thumbnail', () => {
       await expectRefused(address(1280), 404, says);
       expect(decoded - before).to.equal(1);
     }
+  });
+
+  it('gives nothing of a file that is cut, is not a picture, or takes too much memory', async () => {
+    const whole = Buffer.from(await image('png', 900, 600));
+    const bomb = Buffer.from(whole);
+    bomb.writeUInt32BE(60_000, 16);
+    bomb.writeUInt32BE(60_000, 20);
+    for (const [what, bytes, says] of [
+      ['cut', whole.subarray(0, 5_000), /cannot be decoded/],
+      ['empty', Buffer.alloc(0), /cannot be decoded/],
+      ['noise', Buffer.alloc(whole.byteLength, 'x'), /cannot be decoded/],
+      ['a bomb', bomb, /too much memory/],
+    ] as const) {
+      const of = await succeeded();
+      const [output] = of.outputs;
+      await harness.objects.remove(output!.objectKey);
+      const form = { mediaType: 'image/png', maxBytes: whole.byteLength };
+      await harness.objects.write(output!.objectKey, streamOf(bytes), form);
+      const before = decoded;
+      for (const sidePx of THUMBNAIL_SIDES_PX) await expectRefused(address(sidePx, of), 404, says);
+      expect(decoded - before, what).to.equal(1);
+    }
+  });
+
+  it('gives nothing, and leaves nothing, if the generation is deleted during the first request', async () => {
+    const [{ objectKey }] = generation.outputs as [Output];
+    const [isRead, goesOn] = [new Gate(), new Gate()];
+    const make = thumbnail;
+    thumbnail = async (...args) => {
+      const made = await make(...args);
+      isRead.open();
+      await goesOn.wait();
+      return made;
+    };
+    const asked = fetch(address());
+    await isRead.wait();
+    await deleteGeneration(harness.context, caller(generation), generation.generationId);
+    goesOn.open();
+    expect((await asked).status).to.equal(404);
+    for (const key of [objectKey, ...thumbnailKeysOf(objectKey)])
+      expect(await harness.objects.stat(key), key).to.equal(null);
+  });
+
+  it('is given, or refused for a moment, to each of many first requests of one account, and given to another', async () => {
+    const [first, others] = [await insertWithOutputs(generation, 150), await succeeded()];
+    const statusOf = async (url: string) => (await fetch(url)).status;
+    const urls = thumbnailsOf(harness.context, first, running.origin).map((one) => one.urls[320]);
+    const goesOn = new Gate();
+    const make = thumbnail;
+    thumbnail = async (...args) => {
+      await goesOn.wait();
+      return make(...args);
+    };
+    const statuses: number[] = [];
+    const all = Promise.all(urls.map(async (url) => statuses.push(await statusOf(url))));
+    await until(() => decoded === MAX_OF_ACCOUNT && statuses.length === urls.length - MAX_OF_ACCOUNT);
+    expect(new Set(statuses)).to.deep.equal(new Set([503]));
+    const other = statusOf(address(320, others));
+    await until(() => decoded === MAX_OF_ACCOUNT + 1);
+    goesOn.open();
+    await all;
+    expect(await other).to.equal(200);
+    expect(statuses.filter((status) => status === 200)).to.have.length(MAX_OF_ACCOUNT);
+    for (const url of urls) expect(await statusOf(url)).to.equal(200);
   });
 
   it('is unavailable for a moment while too many others wait, and while the store cannot be read', async () => {
