@@ -1,3 +1,4 @@
+import { assert } from '../core/assert.js';
 import type { SearchFound, SearchQuery } from '../core/ports/search.js';
 import { matchesTerms, type SearchTerm } from '../core/search/words.js';
 
@@ -34,6 +35,7 @@ export interface IndexReads {
  * Otherwise all terms are common, and entries are examined from the newest one.
  */
 export async function findByPlan(reads: IndexReads, { terms, before, from, limit }: SearchQuery): Promise<SearchFound> {
+  assert(terms.length > 0, 'entries are found by at least one term');
   const rarest = await rarestOf(reads, terms);
   if (rarest === undefined) return examineAll(reads, { before, from, limit });
   const ids = (await reads.entriesWith(rarest, MAX_SORTED))

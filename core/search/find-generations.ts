@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '../paging.js';
 import { BEFORE_ALL_IDS } from './index-generations.js';
 import { entryOf, matchesTerms, type SearchTerm } from './words.js';
 
-/** Generations of an account that have all the terms and match. */
+/** Generations of an account that have all the terms, of which there may be none, and match. */
 export interface WantedGenerations {
   readonly accountId: string;
   readonly terms: readonly SearchTerm[];
@@ -60,7 +60,9 @@ async function* stepsOf(
 ): AsyncGenerator<Step> {
   const { before = AFTER_ALL_IDS, from = BEFORE_ALL_IDS } = wanted;
   const start = least(before, cursor ?? AFTER_ALL_IDS);
-  const { newest, oldest } = (await context.generationSearch.readProgress()) ?? NOT_INDEXED;
+  // Without a term every entry would match, and the generations are read anyway.
+  const progress = wanted.terms.length === 0 ? null : await context.generationSearch.readProgress();
+  const { newest, oldest } = progress ?? NOT_INDEXED;
   yield* scanned(context, wanted, { before: start, from: greatest(newest, from) });
   yield* indexed(context, wanted, { before: least(start, newest), from: greatest(oldest, from), limit: limit + 1 });
   yield* scanned(context, wanted, { before: least(start, oldest), from });

@@ -56,6 +56,11 @@ export function generationSearchContract(subject: ContractSubject<GenerationSear
       expect(await find([whole('cat')])).to.deep.equal([]);
     });
 
+    it('refuses a query without terms', async () => {
+      await store().add([entry(1, ['cat'])]);
+      expect(await isRefused(find([]))).to.equal(true);
+    });
+
     it('finds whole terms and beginnings, newest first, of one account', async () => {
       await store().add([
         entry(1, ['cat', 'A:x']),

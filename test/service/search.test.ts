@@ -1,34 +1,46 @@
 // Goal: on real stores, generations of all Apps of an account are found by word, beginning of a word, id and trace id, before
 // and after the index has them, and nothing finds a deleted one or its thumbnails. The index is filled again from the
 // generations after an upgrade, a kill in the middle and a restore; searches are complete all the while.
-// Method: one Darkroom over MongoDB and an S3 server, whose clock is advanced; then the compiled server on each set of stores,
+// Method: one Darkroom over each set of stores, whose clock is advanced, and hostile queries; then the compiled server on each set of stores,
 // with more earlier generations than one pass of the indexer takes in, killed, emptied and restored.
 import { DatabaseSync } from '@photostructure/sqlite';
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { create } from '@bufbuild/protobuf';
+import { Client, credentials, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
 import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
 import { migrateMongo, openMongo } from '../../adapters/mongo/open-mongo.js';
+import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import { digestOf } from '../../apps/grpc/callers.js';
 import { GenerationStatus, Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { type FindGenerationsResponse, Operations } from '../../apps/grpc/generated/darkroom/v1/operations_pb.js';
+import {
+  type FindGenerationsResponse,
+  FindGenerationsResponseSchema,
+  Operations,
+} from '../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { createApp } from '../../core/access/manage.js';
 import type { Context } from '../../core/context.js';
 import { type Generation, THUMBNAIL_SIDES_PX } from '../../core/generation/generation.js';
 import { thumbnailKeysOf } from '../../core/generation/thumbnails.js';
 import { leastIdAt } from '../../core/ids.js';
+import type { Clock } from '../../core/ports/machine.js';
 import { DATABASE_PORTS, pickPorts } from '../../core/ports/ports.js';
 import { BEFORE_ALL_IDS, SearchIndexer } from '../../core/search/index-generations.js';
 import { termsOf } from '../../core/search/words.js';
 import { until } from '../fixtures/clocks.js';
+import { newOwner, type Owner } from '../fixtures/memory-stores.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { unary } from '../fronts/grpc/grpc-client.js';
-import { GrpcHarness, PICTURE } from '../fronts/grpc/grpc-harness.js';
+import { errorOf, GrpcHarness, PICTURE, refusalOf } from '../fronts/grpc/grpc-harness.js';
 import { type RunningServer, serve } from '../fronts/http/host/rest-client.js';
 import { queued } from '../core/generation/generations.js';
-import { STORE_PAIRS } from '../harness/store-pairs.js';
+import type { HarnessOptions, OpenedPorts } from '../harness/service-harness.js';
+import { STORE_PAIRS, type StorePair } from '../harness/store-pairs.js';
 import { freshBucket, freshDatabase } from '../servers/fresh-places.js';
 import { mongoServer, orSkip, s3Server } from '../servers/servers.js';
 import { DISTRIBUTED, EMBEDDED, type Lane, type OpenLane } from './lanes.js';
@@ -38,36 +50,68 @@ const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const idsOf = ({ generations }: FindGenerationsResponse): readonly string[] =>
   generations.map(({ generation }) => generation?.generationId ?? '');
 
-for (const { mongo, s3 } of STORE_PAIRS) {
-  describe(`generations of two Apps on MongoDB (${mongo}) and ${s3}`, () => {
+/** The stores of one Darkroom; skips the suite where a server is absent. */
+type OpenStores = (suite: Mocha.Context) => Promise<NonNullable<HarnessOptions['open']>>;
+
+const PLACES: Readonly<Record<string, OpenStores>> = {
+  'SQLite and files': () => Promise.resolve(openEmbedded),
+  ...Object.fromEntries(STORE_PAIRS.map((pair) => [`MongoDB (${pair.mongo}) and ${pair.s3}`, openShared(pair)])),
+};
+
+async function openEmbedded(clock: Clock): Promise<OpenedPorts> {
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-search-'));
+  const stores = await openSqlite({ folder, role: 'server' });
+  const objects = await FileObjectStore.open({
+    folder: join(folder, 'objects'),
+    publicBaseUrl: () => 'http://localhost',
+    secret: new Uint8Array(32).fill(7),
+    clock,
+  });
+  const close = async (): Promise<void> => {
+    await stores.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { ports: { ...pickPorts(stores, DATABASE_PORTS), objects }, close };
+}
+
+function openShared({ mongo, s3 }: StorePair): OpenStores {
+  return async (suite) => {
+    const database = freshDatabase(await orSkip(suite, mongoServer(mongo)));
+    const bucket = freshBucket(await orSkip(suite, s3Server(s3)));
+    return async (clock) => {
+      await Promise.all([migrateMongo(database), setUpBucket(bucket)]);
+      const stores = await openMongo(database);
+      const objects = await MinioObjectStore.open({ ...bucket, clock });
+      const close = async (): Promise<void> => {
+        await stores.close();
+        await Promise.all([database.drop(), bucket.remove()]);
+      };
+      return { ports: { ...pickPorts(stores, DATABASE_PORTS), objects }, close };
+    };
+  };
+}
+
+for (const [name, openStores] of Object.entries(PLACES)) {
+  describe(`generations of two Apps on ${name}`, () => {
     let grpc: GrpcHarness;
     let rest: RunningServer;
     /** A fox in the first App, foxglove in the other one, and a dog in the first. */
     let made: Readonly<Record<'fox' | 'foxglove' | 'dog', string>>;
+    /** An account with a generation of the same words and the same trace id. */
+    let stranger: Owner & { readonly generationId: string };
     before(async function servers() {
-      const database = freshDatabase(await orSkip(this, mongoServer(mongo)));
-      const bucket = freshBucket(await orSkip(this, s3Server(s3)));
-      grpc = await GrpcHarness.open({
-        open: async (clock) => {
-          await Promise.all([migrateMongo(database), setUpBucket(bucket)]);
-          const stores = await openMongo(database);
-          const objects = await MinioObjectStore.open({ ...bucket, clock });
-          const close = async (): Promise<void> => {
-            await stores.close();
-            await Promise.all([database.drop(), bucket.remove()]);
-          };
-          return { ports: { ...pickPorts(stores, DATABASE_PORTS), objects }, close };
-        },
-      });
+      grpc = await GrpcHarness.open({ open: await openStores(this) });
       rest = await serve(grpc.harness);
       await grpc.harness.startWorker();
       const { accountId } = grpc.owner;
       const other = await createApp(grpc.harness.context, { accountId, name: 'other' });
       made = {
-        fox: await create('A red Fox, at dawn', 'order-1'),
-        foxglove: await create('foxglove in the rain', 'order-2', other.appId),
-        dog: await create('ein schwarzer Hund, 黒い犬', 'order-3'),
+        fox: await generate('A red Fox, at dawn', 'order-1'),
+        foxglove: await generate('foxglove in the rain', 'order-2', other.appId),
+        dog: await generate('ein schwarzer Hund, 黒い犬', 'order-3'),
       };
+      const eve = await newOwner(grpc.harness.context, 'eve', 1_000);
+      stranger = { ...eve, generationId: await generate('A red Fox, at dawn', 'order-1', eve.appId, eve.accountId) };
       await until(async () => {
         const { generations } = await find();
         return generations.length === 3 && generations.every((one) => isSettled(one.generation?.status));
@@ -80,16 +124,25 @@ for (const { mongo, s3 } of STORE_PAIRS) {
 
     const isSettled = (status: GenerationStatus | undefined): boolean => status === GenerationStatus.SUCCEEDED;
 
-    async function create(prompt: string, clientTraceId: string, appId = grpc.owner.appId): Promise<string> {
+    async function generate(
+      prompt: string,
+      clientTraceId: string,
+      appId = grpc.owner.appId,
+      accountId = grpc.owner.accountId,
+    ): Promise<string> {
       const request = { input: { ...PICTURE, prompt, clientTraceId }, idempotencyKey: clientTraceId };
       const { createGeneration } = Generations.method;
-      const { generation } = await grpc.call(createGeneration, request, 'all', { ...grpc.owner, appId });
+      const { generation } = await grpc.call(createGeneration, request, 'all', { accountId, appId });
       return generation?.generationId ?? '';
     }
-    const find = (q?: string): Promise<FindGenerationsResponse> =>
+    const find = (
+      q?: string,
+      more: { accountId?: string; pageToken?: string; status?: GenerationStatus } = {},
+    ): Promise<FindGenerationsResponse> =>
       grpc.call(Operations.method.findGenerations, {
         accountId: grpc.owner.accountId,
         ...(q === undefined ? {} : { q }),
+        ...more,
       });
     async function expectFound(cases: readonly (readonly [q: string, ids: readonly string[]])[]): Promise<void> {
       for (const [q, ids] of cases) expect(idsOf(await find(q)), q).to.deep.equal(ids);
@@ -123,6 +176,108 @@ for (const { mongo, s3 } of STORE_PAIRS) {
       await expectAllFound();
     });
 
+    it('are never found in another account', async () => {
+      const elsewhere = { accountId: stranger.accountId };
+      for (const q of ['fox', 'order-1', stranger.generationId])
+        expect(idsOf(await find(q, elsewhere)), q).to.deep.equal([stranger.generationId]);
+      for (const q of ['foxglove', 'order-2', made.fox, made.foxglove])
+        expect(idsOf(await find(q, elsewhere)), q).to.deep.equal([]);
+      expect(idsOf(await find(stranger.generationId))).to.deep.equal([]);
+    });
+
+    it('are found by words alone, whatever else a query looks like', async () => {
+      await expectFound([
+        ['fox*', [made.foxglove, made.fox]],
+        ['"red fox"', [made.fox]],
+        ['^fox$', [made.foxglove, made.fox]],
+        ['+red -dawn', [made.fox]],
+        ['.*fox.*', [made.foxglove, made.fox]],
+        ['%fox%', [made.foxglove, made.fox]],
+        ['fox\u202Egol', []],
+        ['f_x', []],
+        ['f.x', []],
+        ['fox OR dog', []],
+        ['red NEAR fox', []],
+        ["fox' OR '1'='1", []],
+        ['fox"; DROP TABLE generations; --', []],
+        ['prompt:fox', []],
+        ['terms:{"$ne":null}', []],
+        ['{"$gt": ""}', []],
+        ['$where', []],
+        [`A:${grpc.owner.appId}`, []],
+        ['M:picture', []],
+        ['T:order-1', []],
+        ['order-%', []],
+      ]);
+    });
+
+    it('are searched for with the longest queries, and with every kind of character', async () => {
+      const longest = (text: string): string => text.repeat(200).slice(0, 200);
+      for (const text of [
+        'qz ',
+        'x',
+        '9',
+        '黒',
+        'é',
+        'e\u0301',
+        '\u0301',
+        'ﷺ',
+        '🐈',
+        '👩‍👩‍👧',
+        '\u{10fffd}',
+        'ก',
+        'ﾞ',
+        'İ',
+        '\u200d ',
+      ])
+        expect(idsOf(await find(longest(text)).catch(noWords)), text).to.deep.equal([]);
+      expect(idsOf(await find(`fox ${longest('red ')}`.slice(0, 200)))).to.deep.equal([made.fox]);
+      for (const text of ['?', '.*', '()[]', '%%', '--', '\u200b', '\u3002', '"" ""'])
+        expect(refusalOf(await errorOf(find(text))), text).to.deep.equal([Status.INVALID_ARGUMENT, 'FIELD_INVALID']);
+    });
+
+    it('are not confused by a forged position in a token', async () => {
+      const { digests } = grpc.harness.context;
+      const { accountId } = grpc.owner;
+      for (const q of ['fox', 'order-1', made.fox.slice(0, 8), undefined]) {
+        const list = `found generations of ${accountId} ${digests.ofJson({ q: q ?? null })}`;
+        for (const mode of ['', 'm', 'f', 't', 'i', 'x'])
+          for (const place of [
+            '',
+            'x',
+            '.',
+            'NaN.x',
+            '1e999.',
+            '-1.',
+            "' OR 1=1 --",
+            '\0',
+            '{$gt:1}',
+            'f'.repeat(900),
+          ]) {
+            const pageToken = Buffer.from(`${list}\n${mode}${place}`).toString('base64url');
+            const outcome = await find(q, { pageToken }).then(
+              (page) => idsOf(page),
+              (error: ServiceError) => Status[error.code],
+            );
+            if (outcome !== 'INVALID_ARGUMENT')
+              expect(Object.values(made), `${q} ${mode}${place}: ${String(outcome)}`).to.include.members([...outcome]);
+          }
+      }
+    });
+
+    it('are all listed for an account with more Apps than are merged', async () => {
+      const { context } = grpc.harness;
+      const { accountId, appId } = await newOwner(context, 'many Apps', 1_000);
+      for (let n = 0; n < 101; n += 1) await createApp(context, { accountId, name: `app ${n}` });
+      const generationId = await generate('a heron', 'order-4', appId, accountId);
+      const listed = async (status?: GenerationStatus): Promise<readonly string[]> =>
+        idsOf(await find(undefined, { accountId, ...(status === undefined ? {} : { status }) }));
+      await until(async () => (await listed(GenerationStatus.SUCCEEDED)).length > 0);
+      expect(await listed()).to.deep.equal([generationId]);
+      expect(await listed(GenerationStatus.SUCCEEDED)).to.deep.equal([generationId]);
+      expect(await listed(GenerationStatus.FAILED)).to.deep.equal([]);
+    });
+
     it('are found by nothing once they are deleted, and have no thumbnails', async () => {
       const { objects, generations } = grpc.harness.context;
       const { outputs } = (await generations.read(made.fox)) as Generation;
@@ -150,6 +305,12 @@ for (const { mongo, s3 } of STORE_PAIRS) {
       expect(await stored()).to.deep.equal([]);
     });
   });
+}
+
+/** No generations, for a query that has nothing but marks. */
+function noWords(error: ServiceError): FindGenerationsResponse {
+  expect(refusalOf(error)).to.deep.equal([Status.INVALID_ARGUMENT, 'FIELD_INVALID']);
+  return create(FindGenerationsResponseSchema);
 }
 
 /** More than the 5,000 earlier generations that one pass of the indexer takes in. */

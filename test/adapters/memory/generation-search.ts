@@ -26,6 +26,7 @@ export class MemoryGenerationSearch implements GenerationSearch {
 
   async find({ accountId, terms, before, from, limit }: SearchQuery, call?: Cancellation): Promise<SearchFound> {
     throwIfAborted(call);
+    assert(terms.length > 0, 'entries are found by at least one term');
     const found = [...this.entries.values()]
       .filter((entry) => entry !== null)
       .filter((entry) => entry.accountId === accountId && matchesTerms(entry.terms, terms))
