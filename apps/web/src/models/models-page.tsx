@@ -4,16 +4,16 @@ import { spanText } from '../format.js';
 import { Copyable } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
 import { Badge, Card, Empty, Facts, Loaded, Page, type PageProps, PlaceLink } from '../parts/parts.js';
+import { type Column, None, Table } from '../parts/table.js';
 import { changeQuery, place } from '../places.js';
-import { currency } from '../session.js';
 import { type ConsoleModel, priceText, useModels } from './use-models.js';
 
 /** The models of the catalog as cards, or one of them. */
 export function ModelsPage({ overview }: PageProps) {
   const { id, query } = place.value;
   const models = useModels();
-  const one = models.value?.find((model) => model.model_key === id);
-  if (id !== undefined)
+  if (id !== undefined) {
+    const one = models.value?.find((model) => model.model_key === id);
     return (
       <Page title={one?.display_name ?? id} above={{ page: 'models', text: 'Models' }}>
         <Loaded data={models} what="models">
@@ -21,15 +21,23 @@ export function ModelsPage({ overview }: PageProps) {
         </Loaded>
       </Page>
     );
+  }
   const isShowingTests = query['test'] === 'show';
+  const skeleton = (
+    <div class="model-cards" aria-hidden="true">
+      {[1, 2, 3].map((index) => (
+        <div key={index} class="skeleton model-skeleton" />
+      ))}
+    </div>
+  );
   return (
     <Page title="Models">
-      <Loaded data={models} what="models" skeleton={<ModelSkeletons />}>
+      <Loaded data={models} what="models" skeleton={skeleton}>
         {(all) => {
-          const tests = all.filter((model) => model.is_test);
-          const shown = isShowingTests || tests.length === all.length ? all : all.filter((model) => !model.is_test);
+          const others = all.filter((model) => !model.is_test);
+          const hasBoth = others.length > 0 && others.length < all.length;
           return (
-            <div class="stack">
+            <>
               {all.length === 0 ? (
                 <div class="panel">
                   <Empty
@@ -39,20 +47,20 @@ export function ModelsPage({ overview }: PageProps) {
                   />
                 </div>
               ) : (
-                <ModelCards models={shown} />
+                <ModelCards models={hasBoth && !isShowingTests ? others : all} />
               )}
-              {tests.length === 0 || tests.length === all.length ? null : (
+              {hasBoth ? (
                 <p>
                   <button
                     type="button"
                     class="text-button small muted"
                     onClick={() => changeQuery({ test: isShowingTests ? undefined : 'show' })}
                   >
-                    {isShowingTests ? 'Hide test models' : `Show test models (${tests.length})`}
+                    {isShowingTests ? 'Hide test models' : `Show test models (${all.length - others.length})`}
                   </button>
                 </p>
-              )}
-            </div>
+              ) : null}
+            </>
           );
         }}
       </Loaded>
@@ -60,62 +68,48 @@ export function ModelsPage({ overview }: PageProps) {
   );
 }
 
-/** Models side by side, each with a sample of what it makes. */
-export function ModelCards({ models }: { readonly models: readonly ConsoleModel[] }) {
+/** Models side by side, each with a recent output of the account, or the kind of the model. */
+export function ModelCards({ models }: { models: readonly ConsoleModel[] }) {
   return (
     <ul class="model-cards">
-      {models.map((model) => (
-        <li key={model.model_key} class="panel">
-          <PlaceLink page="models" id={model.model_key} class="model-card">
-            <Sample model={model} />
-            <span class="model-text">
-              <span class="row">
-                <strong class="cut">{model.display_name}</strong>
-                {model.is_test ? <Badge look="plain">Test</Badge> : null}
+      {models.map(({ model_key: key, display_name: name, is_test: isTest, sample, usual_ms: usual, ...model }) => {
+        const icon = model.modality === 'video' ? Video : ImageIcon;
+        return (
+          <li key={key} class="panel">
+            <PlaceLink page="models" id={key} class="model-card">
+              <span class="model-sample">
+                {sample === null ? (
+                  <Icon of={icon} size={24} />
+                ) : (
+                  <img src={sample.thumbnails['640']} alt="" loading="lazy" decoding="async" />
+                )}
               </span>
-              <span class="small muted">{priceText(model, currency.value)}</span>
-              <span class="tiny faint row">
-                <Icon of={model.modality === 'video' ? Video : ImageIcon} size={12} />
-                {model.modality === 'video' ? 'Video' : 'Image'}
-                {model.usual_ms !== null ? (
-                  <>
-                    <Icon of={Clock} size={12} />
-                    {`usually ${spanText(model.usual_ms)}`}
-                  </>
-                ) : null}
+              <span class="model-text">
+                <span class="row">
+                  <strong class="cut">{name}</strong>
+                  {isTest ? <Badge look="plain">Test</Badge> : null}
+                </span>
+                <span class="small muted">{priceText(model)}</span>
+                <span class="tiny faint row">
+                  <Icon of={icon} size={12} />
+                  {model.modality === 'video' ? 'Video' : 'Image'}
+                  {usual === null ? null : (
+                    <>
+                      <Icon of={Clock} size={12} />
+                      {`usually ${spanText(usual)}`}
+                    </>
+                  )}
+                </span>
               </span>
-            </span>
-          </PlaceLink>
-        </li>
-      ))}
+            </PlaceLink>
+          </li>
+        );
+      })}
     </ul>
   );
 }
 
-/** A recent output of the account, or the kind of the model. */
-function Sample({ model: { sample, modality } }: { readonly model: ConsoleModel }) {
-  return (
-    <span class="model-sample">
-      {sample === null ? (
-        <Icon of={modality === 'video' ? Video : ImageIcon} size={24} />
-      ) : (
-        <img src={sample.thumbnails['640']} alt="" loading="lazy" decoding="async" />
-      )}
-    </span>
-  );
-}
-
-function ModelSkeletons() {
-  return (
-    <div class="model-cards" aria-hidden="true">
-      {[1, 2, 3].map((index) => (
-        <div key={index} class="skeleton model-skeleton" />
-      ))}
-    </div>
-  );
-}
-
-function UnknownModel({ id }: { readonly id: string }) {
+function UnknownModel({ id }: { id: string }) {
   return (
     <div class="panel">
       <Empty icon={SearchX} title={`No model “${id}”`} text="It may have been removed from the catalog.">
@@ -130,10 +124,11 @@ function UnknownModel({ id }: { readonly id: string }) {
   );
 }
 
-function SingleModel({ model, url }: { readonly model: ConsoleModel; readonly url: string }) {
-  const { model_key: key, description, limits } = model;
+function SingleModel({ model, url }: { model: ConsoleModel; url: string }) {
+  const { model_key: key, description, limits, modality, usual_ms: usual, examples } = model;
+  const rows = parametersOf(model.input_schema as JsonObject);
   return (
-    <div class="stack">
+    <>
       <div class="page-head">
         <p>{description}</p>
         <span class="row wrap">
@@ -148,20 +143,45 @@ function SingleModel({ model, url }: { readonly model: ConsoleModel; readonly ur
       </div>
       <div class="columns wide-first">
         <div class="stack">
-          <Examples model={model} />
-          <Parameters schema={model.input_schema} />
+          {examples.length === 0 ? null : (
+            <Card id="model-examples" title="Examples" isFlush>
+              <ul class="list">
+                {examples.map(({ title, prompt }, index) => (
+                  <li key={index}>
+                    <span class="grow">
+                      {title === null ? null : <strong>{title} </strong>}
+                      <span class="muted">{prompt}</span>
+                    </span>
+                    <PlaceLink page="playground" query={{ model: key, example: `${index}` }} class="button small">
+                      Try it
+                    </PlaceLink>
+                  </li>
+                ))}
+              </ul>
+            </Card>
+          )}
+          <Card id="model-parameters" title="Parameters" isFlush>
+            <Table
+              labelledBy="model-parameters"
+              scrolls="Table of the parameters"
+              items={rows}
+              idOf={({ name }) => name}
+              columns={COLUMNS}
+              empty={<p class="small muted body">This model has no parameters.</p>}
+            />
+          </Card>
         </div>
         <div class="stack">
           <Card id="model-facts" title="Facts">
             <Facts
               facts={[
                 ['Key', <code key="key">{key}</code>],
-                ['Price', priceText(model, currency.value)],
-                ['Usual time', model.usual_ms === null ? undefined : spanText(model.usual_ms)],
-                ['Makes', model.modality === 'video' ? 'Videos' : 'Images'],
-                ['Most outputs', limits?.max_outputs],
-                ['Reference files', limits?.max_reference_uploads],
-                ['Negative prompt', limits?.negative_prompt ? 'Yes' : undefined],
+                ['Price', priceText(model)],
+                ['Usual time', usual === null ? undefined : spanText(usual)],
+                ['Makes', modality === 'video' ? 'Videos' : 'Images'],
+                ['Most outputs', limits.max_outputs],
+                ['Reference files', limits.max_reference_uploads],
+                ['Negative prompt', limits.negative_prompt ? 'Yes' : undefined],
               ]}
             />
           </Card>
@@ -174,93 +194,43 @@ function SingleModel({ model, url }: { readonly model: ConsoleModel; readonly ur
           </Card>
         </div>
       </div>
-    </div>
+    </>
   );
 }
 
-function Examples({ model: { examples, model_key: key } }: { readonly model: ConsoleModel }) {
-  if (examples.length === 0) return null;
-  return (
-    <Card id="model-examples" title="Examples" isFlush>
-      <ul class="list">
-        {examples.map(({ title, prompt }, index) => (
-          <li key={index}>
-            <span class="grow">
-              {title === null ? null : <strong>{title} </strong>}
-              <span class="muted">{prompt}</span>
-            </span>
-            <PlaceLink page="playground" query={{ model: key, example: String(index) }} class="button small">
-              Try it
-            </PlaceLink>
-          </li>
-        ))}
-      </ul>
-    </Card>
-  );
+interface Parameter {
+  name: string;
+  schema: JsonObject;
+  isRequired: boolean;
 }
 
-/** The parameters of a JSON Schema, one line each. */
-function Parameters({ schema }: { readonly schema: object }) {
-  const { properties = {}, required = [] } = schema as {
-    readonly properties?: Readonly<Record<string, JsonObject>>;
-    readonly required?: readonly string[];
-  };
-  const names = Object.keys(properties);
-  return (
-    <Card id="model-parameters" title="Parameters" isFlush>
-      {names.length === 0 ? (
-        <p class="small muted body">This model has no parameters.</p>
-      ) : (
-        // What scrolls must be reachable without a pointer.
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <section class="scroll-x" tabIndex={0} aria-label="Table of the parameters">
-          <table class="table">
-            <thead>
-              <tr>
-                {['Name', 'Values', 'Default', 'About'].map((title) => (
-                  <th key={title} scope="col">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {names.map((name) => (
-                <ParameterLine
-                  key={name}
-                  name={name}
-                  schema={properties[name] ?? {}}
-                  isRequired={required.includes(name)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
-    </Card>
-  );
+/** The parameters of a JSON Schema. */
+function parametersOf({ properties = {}, required = [] }: JsonObject): Parameter[] {
+  return Object.entries(properties as Readonly<Record<string, JsonObject>>).map(([name, schema]) => ({
+    name,
+    schema,
+    isRequired: (required as readonly string[]).includes(name),
+  }));
 }
 
-interface ParameterLineProps {
-  readonly name: string;
-  readonly schema: JsonObject;
-  readonly isRequired: boolean;
-}
-
-function ParameterLine({ name, schema, isRequired }: ParameterLineProps) {
-  const { title, description, default: usual } = schema;
-  return (
-    <tr>
-      <th scope="row">
+const COLUMNS: readonly Column<Parameter>[] = [
+  [
+    'Name',
+    ({ name, isRequired }) => (
+      <>
         <code>{name}</code>
         {isRequired ? <span class="tag push">required</span> : null}
-      </th>
-      <td class="values">{valuesText(schema)}</td>
-      <td>{usual === undefined ? <span class="faint">–</span> : <code>{plainText(usual)}</code>}</td>
-      <td class="muted">{[title, description].filter((text) => typeof text === 'string').join('. ')}</td>
-    </tr>
-  );
-}
+      </>
+    ),
+  ],
+  ['Values', ({ schema }) => valuesText(schema), 'values'],
+  ['Default', ({ schema: { default: usual } }) => (usual === undefined ? <None /> : <code>{plainText(usual)}</code>)],
+  [
+    'About',
+    ({ schema: { title, description } }) => [title, description].filter((text) => typeof text === 'string').join('. '),
+    'muted',
+  ],
+];
 
 function valuesText({ enum: among, type, minimum, maximum, maxLength }: JsonObject): string {
   if (Array.isArray(among)) return (among as readonly Json[]).map(plainText).join(', ');

@@ -1,6 +1,6 @@
-import type { Model } from '../api-types.js';
-import type { JsonObject } from '../api-types.js';
+import type { JsonObject, Model } from '../api-types.js';
 import { numberText } from '../format.js';
+import { currency } from '../session.js';
 import { type Data, useData } from '../use-data.js';
 
 /** A model of the catalog, with what the console shows of it besides. */
@@ -21,17 +21,13 @@ export interface ConsoleModel extends Model {
   readonly sample: { readonly thumbnails: Readonly<Record<'320' | '640' | '1280', string>> } | null;
 }
 
-interface Answer {
-  readonly models: readonly ConsoleModel[];
-}
-
 export function useModels(): Data<readonly ConsoleModel[]> {
-  const { value, ...data } = useData<Answer>('/models');
+  const { value, ...data } = useData<{ readonly models: readonly ConsoleModel[] }>('/models');
   return { ...data, value: value?.models };
 }
 
 /** The price in the model's unit; that it depends on the request where there is no single one. */
-export function priceText({ price, price_unit: unit }: Model, currency: string): string {
+export function priceText({ price, price_unit: unit }: Pick<Model, 'price' | 'price_unit'>): string {
   if (price === undefined || unit === undefined) return 'Price depends on the request';
-  return unit === 'task' ? `${numberText(price)} ${currency}` : `${numberText(price)} ${currency} per ${unit}`;
+  return `${numberText(price)} ${currency.value}${unit === 'task' ? '' : ` per ${unit}`}`;
 }

@@ -103,14 +103,13 @@ interface SegmentsProps<T extends string> {
   readonly options: readonly { readonly value: T; readonly text: ComponentChildren; readonly label?: string }[];
   readonly value: T;
   readonly changed: (value: T) => void;
-  readonly isFilling?: boolean;
 }
 
 /** One of few values: radio buttons that look like one control. */
-export function Segments<T extends string>({ label, options, value, changed, isFilling = false }: SegmentsProps<T>) {
+export function Segments<T extends string>({ label, options, value, changed }: SegmentsProps<T>) {
   const name = useId();
   return (
-    <div role="radiogroup" aria-label={label} class={isFilling ? 'segments fill' : 'segments'}>
+    <div role="radiogroup" aria-label={label} class="segments">
       {options.map((option) => (
         <label key={option.value} title={option.label}>
           <input

@@ -82,6 +82,7 @@ function useRefusal(pointer: string | undefined): string | undefined {
 /** What connects a control with its texts. */
 export interface ControlProps {
   readonly 'id': string;
+  readonly 'aria-labelledby': string | undefined;
   readonly 'aria-invalid': boolean | undefined;
   readonly 'aria-describedby': string | undefined;
 }
@@ -98,22 +99,30 @@ interface LabelProps {
   pointer?: string | undefined;
 }
 
+interface FieldProps extends LabelProps {
+  /** Whether it is a group of controls with labels of their own. */
+  isGroup?: boolean;
+  children: (control: ControlProps) => ComponentChildren;
+}
+
 /** A control with its label above, and its hint or its error below. */
-export function Field(props: LabelProps & { children: (control: ControlProps) => ComponentChildren }) {
-  const { label, note, aside, hint, pointer, children } = props;
+export function Field(props: FieldProps) {
+  const { label, note, aside, hint, pointer, isGroup = false, children } = props;
   const refusal = useRefusal(pointer);
   const error = props.error ?? refusal;
   const id = useId();
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].join(' ').trim();
+  const Label = isGroup ? 'p' : 'label';
   return (
     <div class="field">
-      <label class="label" for={id}>
+      <Label class="label" {...(isGroup ? { id: `${id}-label` } : { for: id })}>
         {label}
         {note === undefined ? null : <span class="note">{note}</span>}
         {aside === undefined ? null : <span class="push">{aside}</span>}
-      </label>
+      </Label>
       {children({
         id,
+        'aria-labelledby': isGroup ? `${id}-label` : undefined,
         'aria-invalid': error === undefined ? undefined : true,
         'aria-describedby': described || undefined,
       })}

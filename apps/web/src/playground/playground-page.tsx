@@ -1,17 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Link, Package } from 'lucide-preact';
-import { type ConsoleModel, useModels } from '../models/use-models.js';
+import { useModels } from '../models/use-models.js';
 import { Button, useCopy } from '../parts/buttons.js';
 import { Empty, Fault, Loaded, type PageProps, Page } from '../parts/parts.js';
 import { hrefOf, place } from '../places.js';
 import { useLatest } from '../use-data.js';
-import { RequestCode } from './code/request-code.js';
 import { ActBar } from './form/act-bar.js';
-import { layoutOf } from './form/parameters.js';
 import { RequestForm } from './form/request-form.js';
 import { HistoryStrip } from './result/history-strip.js';
 import { ResultPane } from './result/result-pane.js';
-import { codeRequest, usePlayground } from './use-playground.js';
+import { type Models, usePlayground } from './use-playground.js';
 
 /** Creates images and videos in the App of this page. */
 export function PlaygroundPage({ overview }: PageProps) {
@@ -30,14 +28,13 @@ export function PlaygroundPage({ overview }: PageProps) {
         </div>
       ) : (
         <Loaded data={models} what="models" skeleton={skeleton}>
-          {(all) => {
-            const first = all.find(({ is_test: isTest }) => !isTest) ?? all[0];
-            return first === undefined ? (
+          {([first, ...others]) =>
+            first === undefined ? (
               <Empty icon={Package} title="No models yet" text="The operator has no model in the catalog." />
             ) : (
-              <Playground overview={overview} models={all} first={first} />
-            );
-          }}
+              <Playground overview={overview} models={[first, ...others]} />
+            )
+          }
         </Loaded>
       )}
     </Page>
@@ -56,17 +53,11 @@ function ShareButton() {
   );
 }
 
-interface PlaygroundProps extends PageProps {
-  models: readonly ConsoleModel[];
-  first: ConsoleModel;
-}
-
 /** The form for a request, its result, the same request as code, and the history. */
-function Playground({ overview, models, first }: PlaygroundProps) {
+function Playground({ overview, models }: PageProps & { models: Models }) {
   const root = useRef<HTMLDivElement>(null);
-  const playground = usePlayground({ overview, models, first, root });
-  const { from, form, references, creating, request, submit } = playground;
-  const press = useLatest(() => submit());
+  const play = usePlayground(overview, models, root);
+  const press = useLatest(() => play.submit());
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const isCreate = event.key === 'Enter' && (event.metaKey || event.ctrlKey) && !event.repeat;
@@ -77,8 +68,6 @@ function Playground({ overview, models, first }: PlaygroundProps) {
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
   }, [press]);
-  const { modality } = form.model;
-  const { count } = layoutOf(form.fields, form.request.parameters ?? {});
   return (
     <div
       ref={root}
@@ -87,35 +76,18 @@ function Playground({ overview, models, first }: PlaygroundProps) {
         const files = [...(event.clipboardData?.files ?? [])];
         if (files.length === 0) return;
         event.preventDefault();
-        references.take(form.model, files);
+        play.references.take(files);
       }}
     >
-      <form class="play-form" onSubmit={submit} noValidate aria-label="Request">
+      <form class="play-form" onSubmit={play.submit} noValidate aria-label="Request">
         <div class="play-fields">
-          <RequestForm models={models} form={form} references={references} faultAt={playground.faultAt} />
+          <RequestForm play={play} />
         </div>
-        <ActBar
-          estimated={playground.estimated}
-          what={count === 1 ? modality : `${count} ${modality}s`}
-          isBusy={creating !== undefined}
-          fault={playground.fault}
-          varySeed={playground.varySeed}
-        />
+        <ActBar play={play} />
       </form>
       <section class="play-out" aria-label="Result">
-        <ResultPane
-          key={from}
-          id={from}
-          details={playground.details}
-          made={playground.shown}
-          creating={creating}
-          acts={playground.acts}
-          view={playground.view}
-          select={playground.setView}
-          request={request}
-          code={<RequestCode request={codeRequest(form, references)} />}
-        />
-        <HistoryStrip generations={playground.history} currentId={from} />
+        <ResultPane key={play.from} play={play} />
+        <HistoryStrip play={play} />
       </section>
     </div>
   );

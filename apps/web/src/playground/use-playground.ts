@@ -1,159 +1,132 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { GenerationRequest, Task } from '../api-types.js';
+import type { Estimate, Task } from '../api-types.js';
 import { isOpen } from '../generations/generation-texts.js';
 import type { ConsoleModel } from '../models/use-models.js';
 import { handedPrompt } from '../frame/shortcuts.js';
-import { announce, say } from '../parts/toasts.js';
+import { say } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { AccountGeneration, GenerationDetail, GenerationInput, Overview } from '../server-types.js';
-import { change, codeOf, inApp, isUnreachable, randomKey, read } from '../server.js';
+import { change, codeOf, inApp, isUnreachable, pointerOf, randomKey, read, sentenceOf } from '../server.js';
 import { reloadOverview } from '../session.js';
 import { useData } from '../use-data.js';
-import type { CodeRequest } from './code/request-code.js';
+import { bodyOf, type CodeRequest, type RequestBody } from './code/request-code.js';
 import { keepDraft, readDraft, type Setup } from './draft.js';
-import { type Refusal, refusalIn, useEstimate } from './form/act-bar.js';
-import { layoutOf, type ParameterField, parameterFields, randomSeed } from './form/parameters.js';
-import { fileOf, type References, useReferences } from './form/references.js';
-import { type Form, keyOf, type KnownRequest, setupOf, useForm } from './form/use-form.js';
-import type { Made, ResultActs, View } from './result/result-pane.js';
+import {
+  layoutOf,
+  type ParameterField,
+  parameterFields,
+  randomSeed,
+  readParameters,
+  textsOf,
+} from './form/parameters.js';
+import { type References, useReferences } from './form/references.js';
 
-/** A refusal, by the server or by this page. */
-interface CreateFault extends Refusal {
+/** Why a request cannot be sent, or was refused. */
+export interface Refusal {
+  readonly sentence: string;
+  /** Empty for one of this page. */
+  readonly code: string;
+  /** The JSON Pointer of its field; empty for none. */
+  readonly pointer: string;
   /** The request that was refused: what has changed since then may be valid. */
   readonly asked: string;
 }
 
-interface PlaygroundParts {
-  overview: Overview;
-  models: readonly ConsoleModel[];
-  /** The model that the form begins with, if nothing names another one. */
-  first: ConsoleModel;
-  root: { readonly current: HTMLElement | null };
+/** A generation that this page has created. */
+export interface Made {
+  readonly task: Task;
+  readonly request: RequestBody;
 }
 
+export type View = 'result' | 'code' | 'json';
+/** A request whose result is shown. */
+export type Asked = Pick<CodeRequest, 'model_key' | 'prompt' | 'negative_prompt' | 'parameters' | 'defaults'>;
+
+export type Models = readonly [ConsoleModel, ...ConsoleModel[]];
+type Root = { readonly current: HTMLElement | null };
+
 /** The state of the playground: what is entered, what was created, and what is shown. */
-export function usePlayground({ overview, models, first, root }: PlaygroundParts) {
+export function usePlayground(overview: Overview, models: Models, root: Root) {
   const { console_app_id: appId, account } = overview;
   const { from } = place.value.query;
-  const form = useForm(models, first, () => initialSetup(account.id, models, first));
+  const form = useForm(models, account.id);
   const { model, setup, faults } = form;
-  const references = useReferences(appId);
+  const references = useReferences(appId, model);
   const [view, setView] = useState<View>('result');
   const [made, setMade] = useState<readonly Made[]>([]);
   const [warned, setWarned] = useState('');
   const details = useData(from === undefined ? '' : `/generations/${encodeURIComponent(from)}`, { load: readDetails });
   const history = useHistory(appId);
   const filling = useFilling({ form, references, models, details: details.value, from, appId });
-  // The example is in the form now, where a person may change it.
-  useEffect(() => changeQuery({ example: undefined }), []);
   useEffect(() => keepDraft(account.id, { from: from ?? '', setup }), [account.id, from, setup]);
-  useHandedPrompt((prompt) => form.change({ prompt }));
 
-  const ids = model.limits.max_reference_uploads === 0 ? [] : references.all.flatMap(({ uploadId }) => uploadId ?? []);
-  const request = { ...form.request, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
+  const files = model.limits.max_reference_uploads === 0 ? [] : references.all;
+  const code: CodeRequest = { ...form.request, references: files };
+  const request = bodyOf(code);
   const asked = JSON.stringify(request);
   const estimated = useEstimate(appId, Object.keys(faults).length > 0 ? undefined : request);
   const reload = (): void => void Promise.all([reloadOverview(), history.reload()]);
-  const creating = useCreating(appId, root, (one) => {
+  const { creating, refusal, setRefusal, create } = useCreating(appId, root, (one) => {
     const { generation_id: id } = one.task;
     setMade((before) => [one, ...before]);
     filling.created(id);
     if (place.value.page === 'playground') goTo(hrefOf('playground', { query: { from: id } }), { keepsScroll: true });
     reload();
   });
-  const fault = creating.fault?.asked === asked ? creating.fault : undefined;
-  const hasFailed = ({ generation_id: id }: Task): boolean =>
-    ['failed', 'cancelled'].includes(history.generations.find((one) => one.generation_id === id)?.status ?? '');
-  const wasMade = made.some((one) => JSON.stringify(one.request) === asked && !hasFailed(one.task));
-  const isRepeat = form.request.parameters?.['seed'] !== undefined && (wasMade || filling.isSame);
+  const fault = refusal?.asked === asked ? refusal : undefined;
+  const isMade = made.some(({ task: { generation_id: id }, request: one }) => {
+    const status = history.generations.find((listed) => listed.generation_id === id)?.status;
+    return JSON.stringify(one) === asked && status !== 'failed' && status !== 'cancelled';
+  });
+  const isRepeat = request.parameters?.['seed'] !== undefined && (isMade || filling.isSame);
 
-  const vary = (field: ParameterField): void => {
-    const seed = randomSeed(field);
-    form.setText(field.name, seed);
-    say(`Seed ${seed} is set.`);
-    root.current?.querySelector<HTMLElement>('.act-bar [type=submit]')?.focus();
-  };
-  const ownSeed = seedOf(form.fields);
-  const create = (wanted: GenerationRequest): void => {
+  const begin = (body: RequestBody): void => {
     setView('result');
-    void creating.create(wanted);
+    void create(body);
   };
-  const submit = (event?: SubmitEvent): void => {
-    event?.preventDefault();
-    if (creating.asked !== undefined) return;
-    const why = whyNotYet(form, references);
-    if (why !== undefined) creating.setFault({ ...why, asked });
-    else if (isRepeat && warned !== asked) setWarned(asked);
-    else create(request);
+  const vary = (of: Setup): (() => void) | undefined => {
+    const field = fieldsOf(models, of.model_key).find(({ kind }) => kind === 'seed');
+    if (field === undefined) return undefined;
+    return () => {
+      const seed = randomSeed(field);
+      form.replace({ ...of, texts: { ...of.texts, [field.name]: seed } });
+      say(`Seed ${seed} is set.`);
+      root.current?.querySelector<HTMLElement>('.act-bar [type=submit]')?.focus();
+    };
   };
+  const listed = { history: history.generations, made: made.find(({ task }) => task.generation_id === from) };
+  const shown = { from, view, setView, details, creating, ...listed };
+  const sent = { models, references, code, request, estimated, fault };
   return {
-    from,
-    form,
-    references,
-    view,
-    setView,
-    details,
-    request,
-    estimated,
-    fault,
-    submit,
-    creating: creating.asked,
-    shown: made.find(({ task }) => task.generation_id === from),
-    history: history.generations,
-    /** Set once the person has been told that the request repeats an earlier one. */
-    varySeed: warned === asked && isRepeat && ownSeed !== undefined ? () => vary(ownSeed) : undefined,
-    acts: {
-      ...actsOf({ form, references, models, filling, vary }),
-      again: (of: GenerationDetail) =>
-        create(made.find(({ task }) => task.generation_id === of.generation_id)?.request ?? requestOf(of)),
-      ended: reload,
+    ...form,
+    ...shown,
+    ...sent,
+    submit: (event?: SubmitEvent): void => {
+      event?.preventDefault();
+      if (creating !== undefined) return;
+      const [sentence, pointer = ''] = whyNotYet(form, references);
+      if (sentence !== undefined) setRefusal({ sentence, pointer, code: '', asked });
+      else if (isRepeat && warned !== asked) setWarned(asked);
+      else begin(request);
     },
+    /** Set once the person has been told that the request repeats an earlier one. */
+    varySeed: warned === asked && isRepeat ? vary(setup) : undefined,
+    /** Puts a request with another seed into the form; undefined where its model takes none. */
+    varied: (of: Asked) => vary(setupOf(models, of)),
+    /** Puts the request of the shown generation into the form; undefined where it is there already. */
+    adopt: filling.isSame ? undefined : filling.adopt,
+    /** Creates the same once more. */
+    again: (of: GenerationDetail) => {
+      const own = made.find(({ task }) => task.generation_id === of.generation_id);
+      begin(own?.request ?? bodyOf({ ...of.request, model_key: of.model_key, operation: of.operation, defaults: [] }));
+    },
+    ended: reload,
     faultAt: (pointer: string) => faultAt(pointer, faults, fault, estimated.refused),
   };
 }
 
-interface ActParts extends Pick<FillingParts, 'form' | 'references' | 'models'> {
-  filling: ReturnType<typeof useFilling>;
-  vary: (field: ParameterField) => void;
-}
-
-/** What a result offers for the form. */
-function actsOf({ form, references, models, filling, vary }: ActParts): Omit<ResultActs, 'again' | 'ended'> {
-  const { model } = form;
-  const fieldsOf = (key: string): readonly ParameterField[] => {
-    const found = models.find(({ model_key: one }) => one === key);
-    return found === undefined ? [] : parameterFields(found);
-  };
-  return {
-    layoutOf: (of) => layoutOf(fieldsOf(of.model_key), of.parameters),
-    vary: (of) => {
-      const field = seedOf(fieldsOf(of.model_key));
-      if (field === undefined) return undefined;
-      return () => {
-        filling.fill(setupOf(models, of));
-        vary(field);
-      };
-    },
-    adopt: filling.isSame ? undefined : filling.adopt,
-    refer:
-      model.limits.max_reference_uploads > references.all.length
-        ? async (output) => {
-            references.take(model, [await fileOf(output)]);
-            announce('The image is added to the references.');
-          }
-        : undefined,
-  };
-}
-
-/** The request with its files, as programs have them. */
-export function codeRequest({ request, model }: Form, { all }: References): CodeRequest {
-  const references = all.map(({ name, file, role }) => ({
-    role,
-    filename: file === undefined ? undefined : name,
-    media_type: file?.type,
-  }));
-  return { ...request, references: model.limits.max_reference_uploads === 0 ? [] : references };
-}
+export type Playground = ReturnType<typeof usePlayground>;
+type Form = ReturnType<typeof useForm>;
 
 /** A required field that is empty is an error when somebody tries to create, and not while they fill the form in. */
 function faultAt(pointer: string, own: Form['faults'], fault: Refusal | undefined, refused: Refusal | undefined) {
@@ -162,33 +135,84 @@ function faultAt(pointer: string, own: Form['faults'], fault: Refusal | undefine
   return refused?.code === 'FIELD_INVALID' && isAt(refused.pointer, pointer) ? refused.sentence : undefined;
 }
 
-const seedOf = (fields: readonly ParameterField[]) => fields.find(({ kind }) => kind === 'seed');
+/** The ratio of width and height, and the number, of the outputs of a request. */
+export function outputsOf(models: Models, { model_key: key, parameters = {} }: Asked) {
+  return layoutOf(fieldsOf(models, key), parameters);
+}
+
+function fieldsOf(models: Models, key: string): readonly ParameterField[] {
+  const model = models.find(({ model_key: one }) => one === key);
+  return model === undefined ? [] : parameterFields(model);
+}
 
 /** An error within the value of a parameter is shown at the parameter; one of all parameters, at no single one. */
-function isAt(fault: string, field: string): boolean {
-  return fault === field || (field.startsWith('/parameters/') && fault.startsWith(`${field}/`));
-}
+const isAt = (fault: string, field: string): boolean =>
+  fault === field || (field.startsWith('/parameters/') && fault.startsWith(`${field}/`));
 
-/** What the form begins with: an example of a model, or the draft of this address with the model that it names. */
-function initialSetup(accountId: string, models: readonly ConsoleModel[], first: ConsoleModel): Setup {
-  const { from = '', model: named, example } = place.value.query;
-  const model = models.find(({ model_key: key }) => key === named);
-  const shown = model?.examples[Number(example)];
-  if (model !== undefined && shown !== undefined) return setupOf(models, { ...shown, model_key: model.model_key });
-  const draft = readDraft(accountId);
-  const setup = draft?.from === from ? draft.setup : setupOf([], { model_key: first.model_key, parameters: {} });
-  return named === undefined ? setup : { ...setup, model_key: named };
-}
-
-/** Takes the prompt that a person has typed into the palette. */
-function useHandedPrompt(take: (prompt: string) => void): void {
+/** The state of the form. Values that two models share are kept when another one is chosen. */
+function useForm(models: Models, accountId: string) {
+  const [setup, fill] = useState(() => initialSetup(models, accountId));
+  const { prompt, negative_prompt, texts } = setup;
+  const model = models.find(({ model_key: one }) => one === setup.model_key) ?? models[0];
+  const fields = parameterFields(model);
+  const { parameters, faults } = readParameters(fields, texts);
+  const set = (changes: Partial<Setup>): void => fill((before) => ({ ...before, ...changes }));
+  // The example is in the form now, where a person may change it.
+  useEffect(() => changeQuery({ example: undefined }), []);
+  // What a person has typed into the palette.
   const handed = handedPrompt.value;
   useEffect(() => {
     if (handed === undefined) return;
-    take(handed);
+    set({ prompt: handed });
     handedPrompt.value = undefined;
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [handed]);
+  return {
+    model,
+    fields,
+    /** What is entered, with the values that the model of the form does not take. */
+    setup,
+    /** Replaces everything that is entered. */
+    replace: fill,
+    change: set,
+    setText: (name: string, text: string) => set({ texts: { ...texts, [name]: text } }),
+    /** The errors of values that cannot be sent, by the pointer of the field. */
+    faults,
+    request: {
+      model_key: model.model_key,
+      operation: model.operations[0] ?? 'image_generation',
+      prompt: model.prompt_rule === 'none' ? '' : prompt,
+      negative_prompt: model.limits.negative_prompt ? negative_prompt : '',
+      parameters,
+    },
+  };
+}
+
+/** What the form begins with: an example of a model, or the draft of this address with the model that it names. */
+function initialSetup(models: Models, accountId: string): Setup {
+  const { from = '', model: named, example } = place.value.query;
+  const shown = models.find(({ model_key: key }) => key === named)?.examples[Number(example)];
+  const first = models.find(({ is_test: isTest }) => !isTest) ?? models[0];
+  if (named !== undefined && shown !== undefined) return setupOf(models, { ...shown, model_key: named });
+  const draft = readDraft(accountId);
+  const setup = draft?.from === from ? draft.setup : setupOf(models, { model_key: first.model_key });
+  return named === undefined ? setup : { ...setup, model_key: named };
+}
+
+/** What a person would have entered for a request. */
+function setupOf(models: Models, { model_key, prompt, negative_prompt, parameters = {}, defaults = [] }: Asked): Setup {
+  const entered = Object.entries(parameters).filter(([name]) => !defaults.includes(name));
+  return {
+    model_key,
+    prompt: prompt ?? '',
+    negative_prompt: negative_prompt ?? '',
+    texts: textsOf(fieldsOf(models, model_key), Object.fromEntries(entered)),
+  };
+}
+
+/** The same text for two setups that ask for the same. */
+function keyOf({ model_key, prompt, negative_prompt, texts }: Setup): string {
+  const entered = Object.entries(texts).filter(([, text]) => text !== '');
+  return JSON.stringify([model_key, prompt, negative_prompt, entered.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
 /** All of a generation that the server has stored. */
@@ -197,15 +221,14 @@ async function readDetails(path: string, signal?: AbortSignal): Promise<Generati
   const details = await read<GenerationDetail>(path, signal);
   if (details.request !== null) return details;
   // Where the operator hides requests, people still see those of this page.
-  const { input } = await read<{ input: GenerationInput | null }>(`/playground${path}/input`, signal).catch(() => ({
-    input: null,
-  }));
+  type Answer = { input: GenerationInput | null };
+  const { input } = await read<Answer>(`/playground${path}/input`, signal).catch((): Answer => ({ input: null }));
   if (input === null) return details;
   const { prompt, negative_prompt: negative, parameters } = input;
   // Their addresses are not given; an empty one stands for a file that is still stored.
   const references = input.references.map((one) => ({ ...one, media_type: '', byte_size: 0, url: '' }));
-  const request = { prompt, ...(negative === null ? {} : { negative_prompt: negative }), parameters, references };
-  return { ...details, request: { ...request, defaults: [] } };
+  const rest = { parameters, references, defaults: [], ...(negative === null ? {} : { negative_prompt: negative }) };
+  return { ...details, request: { prompt, ...rest } };
 }
 
 const SLOW_MS = 30_000;
@@ -225,7 +248,7 @@ function useHistory(appId: string) {
 interface FillingParts {
   form: Form;
   references: References;
-  models: readonly ConsoleModel[];
+  models: Models;
   details: GenerationDetail | undefined;
   from: string | undefined;
   appId: string;
@@ -237,19 +260,18 @@ function useFilling({ form, references, models, details, from, appId }: FillingP
   const filledFor = useRef(form.setup.prompt === '' ? undefined : from);
   const filled = useRef('');
   const current = keyOf(form.setup);
-  const setupFor = ({ request, model_key }: GenerationDetail): Setup | undefined =>
-    request === null ? undefined : setupOf(models, { ...request, model_key });
-  const wanted = details === undefined ? undefined : setupFor(details);
-  const isSame = wanted !== undefined && keyOf(wanted) === current;
+  const isSame =
+    details !== undefined &&
+    details.request !== null &&
+    keyOf(setupOf(models, { ...details.request, model_key: details.model_key })) === current;
   const fill = (setup: Setup): void => {
     filled.current = keyOf(setup);
-    form.fill(setup);
+    form.replace(setup);
   };
-  const adopt = (of: GenerationDetail): void => {
-    const setup = setupFor(of);
-    if (setup === undefined) return;
-    fill(setup);
-    void references.adopt(of.request?.references ?? [], of.app.id === appId);
+  const adopt = ({ request, model_key, app }: GenerationDetail): void => {
+    if (request === null) return;
+    fill(setupOf(models, { ...request, model_key }));
+    void references.adopt(request.references, app.id === appId);
   };
   useEffect(() => {
     if (details === undefined) return;
@@ -265,7 +287,47 @@ function useFilling({ form, references, models, details, from, appId }: FillingP
     filledFor.current = id;
     filled.current = current;
   };
-  return { fill, adopt, created, isSame };
+  return { adopt, created, isSame };
+}
+
+/** How long the form rests before the cost is requested, in milliseconds. */
+const REST_MS = 400;
+
+/** The cost of the request, a moment after it has changed. The price does not depend on the prompt. */
+function useEstimate(appId: string, request: RequestBody | undefined) {
+  const [known, setKnown] = useState<{ asked?: string; credits?: number; refused?: Refusal }>({});
+  const asked = request === undefined ? '' : JSON.stringify({ ...request, prompt: '-' });
+  useEffect(() => {
+    if (asked === '') return;
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const timer = setTimeout(() => {
+      change<Estimate>(inApp(appId, '/generations/estimate'), JSON.parse(asked) as object, { signal }).then(
+        ({ estimated_credits: credits }) => setKnown({ asked, credits }),
+        (error: unknown) => {
+          if (!signal.aborted) setKnown((before) => ({ ...before, asked, refused: refusalIn(error, asked) }));
+        },
+      );
+    }, REST_MS);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [appId, asked]);
+  const { credits, refused } = known;
+  const isCurrent = known.asked === asked;
+  return {
+    /** The last known cost; undefined before there is one. */
+    credits,
+    /** Whether the cost is that of the form as it is now. */
+    isCurrent: isCurrent && refused === undefined,
+    /** Why the service would refuse the request. */
+    refused: isCurrent ? refused : undefined,
+  };
+}
+
+function refusalIn(error: unknown, asked: string): Refusal {
+  return { sentence: sentenceOf(error), code: codeOf(error), pointer: pointerOf(error), asked };
 }
 
 /** Codes that do not tell whether the generation was created: a retry with the same key finds out. */
@@ -278,27 +340,27 @@ let pending: { asked: string; key: string } | undefined;
  * Creates, one at a time, and says why it was refused. A create whose outcome is not known is repeated under its key: soon, and
  * when the person tries again.
  */
-function useCreating(appId: string, root: PlaygroundParts['root'], created: (made: Made) => void) {
-  const [asked, setAsked] = useState<KnownRequest>();
-  const [fault, setFault] = useState<CreateFault>();
+function useCreating(appId: string, root: Root, created: (made: Made) => void) {
+  const [creating, setCreating] = useState<RequestBody>();
+  const [refusal, setRefusal] = useState<Refusal>();
   useEffect(() => {
-    if (fault === undefined) return;
+    if (refusal === undefined) return;
     const found = root.current?.querySelector<HTMLElement>('.play-fields [aria-invalid=true]');
     const field = found?.matches('[role]') === true ? found.querySelector('input') : found;
     field?.focus({ preventScroll: true });
     field?.scrollIntoView({ block: 'center' });
-  }, [fault, root]);
-  const isCreating = asked !== undefined;
+  }, [refusal, root]);
+  const isCreating = creating !== undefined;
   useEffect(() => {
     // On a narrow screen the result is below the form.
     if (isCreating) root.current?.querySelector('.play-out')?.scrollIntoView();
   }, [isCreating, root]);
-  const create = async (request: GenerationRequest): Promise<void> => {
-    const text = JSON.stringify(request);
-    const key = pending?.asked === text ? pending.key : randomKey();
-    pending = { asked: text, key };
-    setFault(undefined);
-    setAsked({ ...request, parameters: { ...request.parameters } });
+  const create = async (request: RequestBody): Promise<void> => {
+    const asked = JSON.stringify(request);
+    const key = pending?.asked === asked ? pending.key : randomKey();
+    pending = { asked, key };
+    setRefusal(undefined);
+    setCreating(request);
     try {
       const task = await change<Task>(inApp(appId, '/generations'), request, { idempotencyKey: key });
       pending = undefined;
@@ -307,40 +369,21 @@ function useCreating(appId: string, root: PlaygroundParts['root'], created: (mad
       const isUnknown = isUnreachable(error) || UNKNOWN.includes(codeOf(error));
       if (!isUnknown) pending = undefined;
       const more = isUnknown ? ' If the request was accepted, trying again finds it and creates nothing twice.' : '';
-      const refusal = refusalIn(error);
-      setFault({ ...refusal, sentence: refusal.sentence + more, asked: text });
+      setRefusal({ ...refusalIn(error, asked), sentence: sentenceOf(error) + more });
     } finally {
-      setAsked(undefined);
+      setCreating(undefined);
     }
   };
-  return { asked, fault, setFault, create };
+  return { creating, refusal, setRefusal, create };
 }
 
-/** The request of an earlier generation of this page. */
-function requestOf({ model_key, operation, request }: GenerationDetail): GenerationRequest {
-  const { prompt, negative_prompt, parameters = {}, references = [] } = request ?? {};
-  const ids = references.map(({ upload_id: id }) => id);
-  return {
-    model_key,
-    operation,
-    ...(prompt ? { prompt } : {}),
-    ...(negative_prompt ? { negative_prompt } : {}),
-    parameters,
-    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
-  };
-}
-
-/** What stands in the way of a create, before the server is asked. */
-function whyNotYet({ model, setup, faults }: Form, { all }: References): Refusal | undefined {
-  const [invalid] = Object.entries(faults);
-  const [pointer, sentence] =
-    model.prompt_rule === 'required' && setup.prompt.trim() === ''
-      ? ['/prompt', 'Write a prompt first.']
-      : (invalid ??
-        (all.some(({ state }) => state === 'uploading')
-          ? ['', 'A reference file is still uploading. Try again in a moment.']
-          : all.some(({ state }) => state === 'failed')
-            ? ['', 'A reference file was not uploaded. Upload it again, or remove it.']
-            : []));
-  return pointer === undefined || sentence === undefined ? undefined : { pointer, sentence, code: '' };
+/** What stands in the way of a create, before the server is asked: a sentence with the pointer of its field. */
+function whyNotYet({ model, setup, faults }: Form, { all }: References): [sentence?: string, pointer?: string] {
+  if (model.prompt_rule === 'required' && setup.prompt.trim() === '') return ['Write a prompt first.', '/prompt'];
+  for (const [pointer, sentence] of Object.entries(faults)) return [sentence, pointer];
+  if (all.some(({ state }) => state === 'uploading'))
+    return ['A reference file is still uploading. Try again in a moment.'];
+  if (all.some(({ state }) => state === 'failed'))
+    return ['A reference file was not uploaded. Upload it again, or remove it.'];
+  return [];
 }

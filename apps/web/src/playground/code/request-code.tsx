@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Json, JsonObject, Operation, Role } from '../../api-types.js';
+import type { GenerationRequest, Json, JsonObject, Operation, Role } from '../../api-types.js';
 import { useModels } from '../../models/use-models.js';
 import { Copyable } from '../../parts/buttons.js';
 import { Segments } from '../../parts/fields.js';
@@ -10,21 +10,38 @@ import { overview } from '../../session.js';
 export interface CodeRequest {
   readonly model_key: string;
   readonly operation: Operation;
-  /** A request without one may have an empty one. */
   readonly prompt?: string | null | undefined;
   readonly negative_prompt?: string | null | undefined;
-  readonly parameters?: object | null | undefined;
-  /** Names of parameters that have the default of the model: the code leaves them out. */
+  readonly parameters?: JsonObject | undefined;
+  /** Names of parameters that have the default of the model: they are left out. */
   readonly defaults?: readonly string[] | undefined;
   readonly references?: readonly CodeReference[] | undefined;
 }
 
-/** Programs upload files of their own, since an upload belongs to the App that made it. */
 export interface CodeReference {
   readonly role: Role;
   readonly media_type?: string | undefined;
   /** The code has another name where absent, or where a shell would take it for more than a name. */
   readonly filename?: string | undefined;
+  readonly upload_id?: string | undefined;
+}
+
+/** A request as the API takes it. */
+export type RequestBody = Omit<GenerationRequest, 'parameters'> & { readonly parameters?: JsonObject };
+
+/** The body of a request, without what is empty. */
+export function bodyOf(request: CodeRequest): RequestBody {
+  const { model_key, operation, prompt, negative_prompt, parameters = {}, defaults = [], references = [] } = request;
+  const given = Object.entries(parameters).filter(([name]) => !defaults.includes(name));
+  const ids = references.flatMap(({ upload_id: id }) => id ?? []);
+  return {
+    model_key,
+    operation,
+    ...(prompt?.trim() ? { prompt } : {}),
+    ...(negative_prompt?.trim() ? { negative_prompt } : {}),
+    ...(given.length === 0 ? {} : { parameters: Object.fromEntries(given) }),
+    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
+  };
 }
 
 export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
@@ -33,17 +50,9 @@ export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   end_frame: 'End frame',
 };
 
-interface Sent {
-  /** The address of the service. */
-  url: string;
-  input: { model_key: string; prompt?: string; negative_prompt?: string; parameters?: JsonObject };
-  operation: Operation;
-  files: readonly { filename: string; media_type: string; role: Role }[];
-  isVideo: boolean;
-}
+type Sent = ReturnType<typeof sentFor>;
 
 interface Language {
-  title: string;
   text: (sent: Sent) => string;
   /** The command that installs the library. */
   install?: string;
@@ -51,37 +60,36 @@ interface Language {
   fromCheckout?: string;
 }
 
-const LANGUAGES: readonly [Language, ...Language[]] = [
-  { title: 'curl', text: curl },
-  {
-    title: 'TypeScript',
+const OPENAI = 'OpenAI';
+const LANGUAGES: Readonly<Record<string, Language>> = {
+  curl: { text: curl },
+  TypeScript: {
     text: typescript,
     install: 'npm install darkroom-client',
     fromCheckout: 'npm install $(node <checkout>/clients/pack.mjs)',
   },
-  {
-    title: 'Python',
+  Python: {
     text: python,
     install: 'pip install darkroom-client',
     fromCheckout: 'pip install <checkout>/clients/python',
   },
-  { title: 'OpenAI', text: openAi, install: 'pip install openai' },
-];
+  [OPENAI]: { text: openAi, install: 'pip install openai' },
+};
 
 /** A request as programs send it, in the language that the person chooses. */
 export function RequestCode({ request }: { request: CodeRequest }) {
-  const [chosen, choose] = useState('curl');
+  const [title, choose] = useState('curl');
   const models = useModels();
-  const languages = overview.value?.has_openai === true ? LANGUAGES : LANGUAGES.slice(0, -1);
-  const { title, text, install, fromCheckout } = languages.find((one) => one.title === chosen) ?? LANGUAGES[0];
+  const titles = Object.keys(LANGUAGES).filter((one) => one !== OPENAI || overview.value?.has_openai === true);
+  const { text = curl, install, fromCheckout } = LANGUAGES[title] ?? {};
   const sent = sentFor(request);
   const model = models.value?.find(({ model_key: key }) => key === request.model_key);
-  const obstacle = text === openAi ? whyNotOpenAi(sent, model?.limits.reference_roles ?? []) : undefined;
+  const obstacle = title === OPENAI ? whyNotOpenAi(sent, model?.limits.reference_roles ?? []) : undefined;
   return (
     <div class="stack">
       <Segments
         label="Language"
-        options={languages.map((one) => ({ value: one.title, text: one.title }))}
+        options={titles.map((value) => ({ value, text: value }))}
         value={title}
         changed={choose}
       />
@@ -106,25 +114,15 @@ export function RequestCode({ request }: { request: CodeRequest }) {
   );
 }
 
-function sentFor({ operation, references = [], ...request }: CodeRequest): Sent {
-  const { model_key, prompt, negative_prompt, parameters, defaults = [] } = request;
-  const given = Object.entries<Json>({ ...parameters }).filter(([name]) => !defaults.includes(name));
-  return {
-    url: overview.value?.base_url ?? location.origin,
-    input: {
-      model_key,
-      ...(prompt ? { prompt } : {}),
-      ...(negative_prompt ? { negative_prompt } : {}),
-      ...(given.length === 0 ? {} : { parameters: Object.fromEntries(given) }),
-    },
-    operation,
-    files: references.map(({ role, media_type: type = '', filename = '' }, index) => {
-      const media = type === '' ? 'image/png' : type;
-      const clean = filename.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '');
-      return { filename: clean || `reference-${index + 1}.${media.slice('image/'.length)}`, media_type: media, role };
-    }),
-    isVideo: operation === 'video_generation',
-  };
+/** What a program sends. It uploads files of its own, since an upload belongs to the App that made it. */
+function sentFor(request: CodeRequest) {
+  const { operation, reference_upload_ids: _ids, ...input } = bodyOf(request);
+  const files = (request.references ?? []).map(({ role, media_type: type, filename = '' }, index) => {
+    const media = type || 'image/png';
+    const clean = filename.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '');
+    return { filename: clean || `reference-${index + 1}.${media.slice('image/'.length)}`, media_type: media, role };
+  });
+  return { url: overview.value?.base_url ?? '', operation, isVideo: operation === 'video_generation', input, files };
 }
 
 /** Why the API of OpenAI cannot send the request to a model that takes files in these roles; undefined where it can. */
@@ -225,7 +223,7 @@ function openAi({ url, input, files, isVideo }: Sent): string {
   // The library demands the prompt, and does not send NOT_GIVEN.
   const given = prompt === undefined ? 'NOT_GIVEN' : JSON.stringify(prompt);
   const lines = [`model=${JSON.stringify(model)}`, `prompt=${given}`];
-  const others: Record<string, Json> = negative_prompt === undefined ? {} : { negative_prompt };
+  const others: Record<string, Json> = negative_prompt ? { negative_prompt } : {};
   for (const [parameter, value] of Object.entries(parameters)) {
     const name = OPENAI_NAMES[parameter] ?? parameter;
     if (!OPENAI_ARGUMENTS[kind].includes(name))

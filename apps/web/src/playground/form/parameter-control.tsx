@@ -21,21 +21,30 @@ interface ParameterControlProps {
 export function ParameterControl(props: ParameterControlProps) {
   const { of, text, changed, error } = props;
   const { kind, hint, note, isRequired, defaultValue, choices } = of;
-  if (kind === 'shapes' || kind === 'segments') return <Choices {...props} />;
   if (kind === 'switch') return <Switch {...props} />;
   const usual = defaultValue === undefined ? '' : valueText(defaultValue);
   const isLong = kind === 'json' || kind === 'long';
+  const isGroup = kind === 'shapes' || kind === 'segments';
+  const chosen = choices.find((choice) => JSON.stringify(choice) === currentOf(of, text));
   return (
-    <div class={isLong || hint.length > WIDE_HINT ? 'wide' : undefined}>
-      <Field label={<ParameterName {...of} />} note={note} hint={hint === '' ? undefined : hint} error={error}>
+    <div class={isLong || isGroup || hint.length > WIDE_HINT ? 'wide' : undefined}>
+      <Field
+        isGroup={isGroup}
+        label={<ParameterName {...of} />}
+        note={note}
+        aside={kind === 'shapes' && chosen !== undefined ? valueText(chosen) : undefined}
+        hint={hint === '' ? undefined : hint}
+        error={error}
+      >
         {(control) => {
+          const field = { ...control, 'aria-required': isRequired || undefined };
+          if (isGroup) return <Choices {...props} group={field} />;
           const input = {
-            ...control,
-            'class': kind === 'json' ? 'input mono' : 'input',
-            'placeholder': usual,
-            'value': text,
-            'aria-required': isRequired || undefined,
-            'onInput': ({ currentTarget }: { currentTarget: { value: string } }) => changed(currentTarget.value),
+            ...field,
+            class: kind === 'json' ? 'input mono' : 'input',
+            placeholder: usual,
+            value: text,
+            onInput: ({ currentTarget }: { currentTarget: { value: string } }) => changed(currentTarget.value),
           };
           if (isLong) return <textarea {...input} rows={3} spellcheck={kind === 'long'} />;
           if (kind === 'text') return <input {...input} type="text" autocomplete="off" />;
@@ -59,6 +68,11 @@ export function ParameterControl(props: ParameterControlProps) {
   );
 }
 
+/** The JSON of the choice that is in effect: the default until another one is chosen. */
+function currentOf({ defaultValue }: ParameterField, text: string): string {
+  return text === '' && defaultValue !== undefined ? JSON.stringify(defaultValue) : text;
+}
+
 /** The label of a parameter, and its name in the API where that is another word. */
 function ParameterName({ label, name }: { label: string; name: string }) {
   const isSame = name === '' || label.toLowerCase().replaceAll(' ', '_') === name.toLowerCase();
@@ -70,47 +84,26 @@ function ParameterName({ label, name }: { label: string; name: string }) {
   );
 }
 
-/** One of few values, all of which are shown. The default is marked until another one is chosen. */
-function Choices({ of, text, changed, error }: ParameterControlProps) {
-  const id = useId();
-  const { kind, choices, defaultValue, isRequired, hint } = of;
-  const current = text === '' && defaultValue !== undefined ? JSON.stringify(defaultValue) : text;
-  const chosen = choices.find((choice) => JSON.stringify(choice) === current);
+/** One of few values, all of which are shown. */
+function Choices({ of, text, changed, group }: ParameterControlProps & { group: object & { id: string } }) {
+  const { kind, choices } = of;
   const labels = kind === 'shapes' ? shapeLabels(choices) : choices.map(valueText);
   return (
-    <div class="field wide">
-      <p class="label" id={id}>
-        <ParameterName {...of} />
-        {kind === 'shapes' && chosen !== undefined ? <span class="push">{valueText(chosen)}</span> : null}
-      </p>
-      <div
-        role="radiogroup"
-        class={kind === 'shapes' ? 'shapes' : 'segments fill'}
-        aria-labelledby={id}
-        aria-required={isRequired || undefined}
-        aria-invalid={error === undefined ? undefined : true}
-        aria-describedby={`${id}-hint ${id}-error`}
-      >
-        {choices.map((choice, index) => {
-          const value = JSON.stringify(choice);
-          return (
-            <label key={value}>
-              <input type="radio" name={id} value={value} checked={value === current} onChange={() => changed(value)} />
-              {kind === 'shapes' ? <ShapeBox of={choice} among={choices} /> : null}
-              {labels[index]}
-              {labels[index] === valueText(choice) ? null : (
-                <span class="visually-hidden">{`, ${valueText(choice)}`}</span>
-              )}
-            </label>
-          );
-        })}
-      </div>
-      {hint === '' ? null : (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      <FieldError id={`${id}-error`} text={error} />
+    <div role="radiogroup" class={kind === 'shapes' ? 'shapes' : 'segments fill'} {...group}>
+      {choices.map((choice, index) => {
+        const value = JSON.stringify(choice);
+        const isChecked = value === currentOf(of, text);
+        return (
+          <label key={value}>
+            <input type="radio" name={group.id} value={value} checked={isChecked} onChange={() => changed(value)} />
+            {kind === 'shapes' ? <ShapeBox of={choice} among={choices} /> : null}
+            {labels[index]}
+            {labels[index] === valueText(choice) ? null : (
+              <span class="visually-hidden">{`, ${valueText(choice)}`}</span>
+            )}
+          </label>
+        );
+      })}
     </div>
   );
 }

@@ -55,13 +55,14 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean, modality
         : (kind === 'text' || kind === 'long') && longest !== undefined
           ? `up to ${longest} characters`
           : '';
-  const notes = [isRequired && defaultValue === undefined ? 'required' : '', bounds].filter((note) => note !== '');
+  const isGroup = kind === 'shapes' || kind === 'segments';
+  const notes = isRequired && defaultValue === undefined && !isGroup ? ['required', bounds] : [bounds];
   const isPlain = kind === 'shapes' || kind === 'seed' || isCount(name);
   return {
     name,
     label: typeof title === 'string' && title !== '' ? title : labelOf(name, modality),
     hint: typeof description === 'string' && !isPlain ? description : '',
-    note: kind === 'seed' ? 'empty is random' : notes.length === 0 ? undefined : notes.join(', '),
+    note: kind === 'seed' ? 'empty is random' : notes.filter((note) => note !== '').join(', ') || undefined,
     isRequired,
     defaultValue,
     kind,

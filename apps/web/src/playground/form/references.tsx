@@ -5,36 +5,26 @@ import { numberText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
 import { FieldError } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
+import { announce } from '../../parts/toasts.js';
 import { uploadReference } from '../../../../../clients/typescript/src/upload.js';
 import { Explained, inApp, randomKey, readable, remove, sentenceOf, transportOf } from '../../server.js';
-import { ROLE_TEXTS } from '../code/request-code.js';
+import type { ShownRequest } from '../../server-types.js';
+import { type CodeReference, ROLE_TEXTS } from '../code/request-code.js';
 
 /** A reference file: being uploaded, or on the server. */
-export interface Reference {
+export interface Reference extends CodeReference {
   readonly key: string;
-  readonly name: string;
-  readonly role: Role;
   readonly state: 'uploading' | 'ready' | 'failed';
   /** Absent for one of an earlier generation. */
   readonly file?: File;
   /** The address of a picture of it. */
   readonly preview?: string | undefined;
-  readonly uploadId?: string;
   readonly fault?: string;
 }
 
-/** A reference file of an earlier generation. `url` shows it; it is empty where that is not known. */
-export interface EarlierReference {
-  readonly upload_id: string;
-  readonly role: Role;
-  readonly url?: string;
-}
-
-/** So often a file is sent before the person decides. */
-const SEND_TRIES = 3;
-
 /** The reference files of the form, each uploaded as soon as it is added. */
-export function useReferences(appId: string) {
+export function useReferences(appId: string, model: Model) {
+  const { max_reference_uploads: most, upload_media_types: types, max_upload_bytes: maxBytes } = model.limits;
   const [all, setAll] = useState<readonly Reference[]>([]);
   const [fault, setFault] = useState<string>();
   const sending = useRef(new Map<string, AbortController>()).current;
@@ -43,69 +33,67 @@ export function useReferences(appId: string) {
   };
   // oxlint-disable-next-line react-hooks/exhaustive-deps
   useEffect(() => stopAll, []);
-  const put = (next: Reference): void =>
-    setAll((before) =>
-      before.some(({ key }) => key === next.key)
-        ? before.map((one) => (one.key === next.key ? next : one))
-        : [...before, next],
-    );
-  const send = async (one: { key: string; name: string; file: File; role: Role; preview: string | undefined }) => {
-    put({ ...one, state: 'uploading' });
+  const send = async (key: string, file: File, role: Role, preview = URL.createObjectURL(file)): Promise<void> => {
     const controller = new AbortController();
-    sending.set(one.key, controller);
     const { signal } = controller;
-    const options = { intent: randomKey(), signal, addressOf: readable, maxTries: SEND_TRIES };
-    try {
-      const uploadId = await uploadReference(transportOf(appId), { file: one.file, role: one.role }, options);
-      if (!signal.aborted) put({ ...one, state: 'ready', uploadId });
-    } catch (error) {
-      // The library names the type of file that it does not take in a TypeError.
-      const sentence = error instanceof TypeError ? error.message : sentenceOf(error);
-      if (!signal.aborted) put({ ...one, state: 'failed', fault: sentence });
-    }
+    sending.set(key, controller);
+    const put = (changes: Outcome): void => {
+      if (signal.aborted) return;
+      const next: Reference = { key, role, file, filename: file.name, media_type: file.type, preview, ...changes };
+      setAll((before) => {
+        const at = before.findIndex((one) => one.key === key);
+        return at < 0 ? [...before, next] : before.with(at, next);
+      });
+    };
+    put({ state: 'uploading' });
+    put(await upload(appId, file, role, signal));
   };
-  const add = (file: File, role: Role): void =>
-    void send({ key: randomKey(), name: file.name, file, role, preview: URL.createObjectURL(file) });
-  const stop = ({ key, uploadId, file }: Reference): void => {
+  const stop = ({ key, upload_id: id, file }: Reference): void => {
     sending.get(key)?.abort();
     // One that stays is lost by nobody: the server removes uploads that no generation uses.
-    if (uploadId !== undefined && file !== undefined)
-      remove(inApp(appId, `/uploads/${uploadId}`)).catch(() => undefined);
+    if (id !== undefined && file !== undefined) remove(inApp(appId, `/uploads/${id}`)).catch(() => undefined);
+  };
+  /** Adds the files that the model takes. */
+  const take = (files: readonly File[]): void => {
+    const taken = files.filter(({ type, size }) => types.includes(type) && size <= maxBytes);
+    const left = Math.max(0, most - all.length);
+    for (const file of taken.slice(0, left)) void send(randomKey(), file, freeRole(model, all));
+    setFault(whyNotAll(model, files, left));
   };
   return {
     all,
     /** Why not all files were taken that were added last. */
     fault,
-    /** Adds the files that a model takes. */
-    take: (model: Model, files: readonly File[]): void => {
-      const { max_reference_uploads: most, upload_media_types: types, max_upload_bytes: maxBytes } = model.limits;
-      const taken = files.filter(({ type, size }) => types.includes(type) && size <= maxBytes);
-      const left = Math.max(0, most - all.length);
-      for (const file of taken.slice(0, left)) add(file, freeRole(model, all));
-      const wrongType = files.find(({ type }) => !types.includes(type));
-      const tooLarge = files.find(({ size }) => size > maxBytes);
-      const tooMany = `${model.display_name} takes at most ${most} ${most === 1 ? 'file' : 'files'}.`;
-      if (wrongType !== undefined) setFault(`${wrongType.name} is not a ${listText(types)} image.`);
-      else if (tooLarge !== undefined) setFault(`${tooLarge.name} is larger than ${sizeText(maxBytes)}.`);
-      else setFault(taken.length > left ? tooMany : undefined);
-    },
+    take,
+    /** Adds an output; undefined where the model takes no more. */
+    refer:
+      most > all.length
+        ? async (output: Output): Promise<void> => {
+            take([await fileOf(output)]);
+            announce('The image is added to the references.');
+          }
+        : undefined,
     /** Replaces all by those of an earlier generation of the same App; copies of those of another App are added. */
-    adopt: async (earlier: readonly EarlierReference[], isSameApp: boolean): Promise<void> => {
+    adopt: async (earlier: ShownRequest['references'], isSameApp: boolean): Promise<void> => {
       const stored = earlier.filter(({ url }) => url !== undefined);
       if (isSameApp) {
         stopAll();
-        setAll(stored.map((one, index) => referenceOf(one, index)));
+        setAll(
+          stored.map(({ url, ...one }) => {
+            const preview = url ? readable(url) : undefined;
+            return { ...one, key: randomKey(), state: 'ready', preview };
+          }),
+        );
       } else
         for (const { upload_id: id, url, role } of stored) {
           const file = url ? await fileOf({ url, media_id: id }).catch(() => undefined) : undefined;
-          if (file !== undefined) add(file, role);
+          if (file !== undefined) void send(randomKey(), file, role);
         }
     },
     /** Uploads the file again, because that has failed, or in another role, which is part of an upload. */
     again: (one: Reference, role = one.role): void => {
-      const { key, name, file, preview } = one;
       stop(one);
-      if (file !== undefined) void send({ key, name, file, role, preview });
+      if (one.file !== undefined) void send(one.key, one.file, role, one.preview);
     },
     remove: (one: Reference): void => {
       stop(one);
@@ -116,13 +104,8 @@ export function useReferences(appId: string) {
 
 export type References = ReturnType<typeof useReferences>;
 
-function referenceOf({ upload_id: uploadId, role, url }: EarlierReference, index: number): Reference {
-  const preview = url ? readable(url) : undefined;
-  return { key: randomKey(), name: `Reference ${index + 1}`, role, state: 'ready', uploadId, preview };
-}
-
 /** An output as a file, so that it can become a reference. Throws `Explained` where its store does not let pages read it. */
-export async function fileOf({ url, media_id: id }: Pick<Output, 'url' | 'media_id'>): Promise<File> {
+async function fileOf({ url, media_id: id }: Pick<Output, 'url' | 'media_id'>): Promise<File> {
   try {
     const response = await fetch(readable(url));
     if (!response.ok) throw new Error(String(response.status));
@@ -131,6 +114,31 @@ export async function fileOf({ url, media_id: id }: Pick<Output, 'url' | 'media_
   } catch {
     throw new Explained('The image can’t be read from where files are stored. Download it and add it as a file.');
   }
+}
+
+type Outcome = Pick<Reference, 'state' | 'upload_id' | 'fault'>;
+
+/** So often a file is sent before the person decides. */
+const SEND_TRIES = 3;
+
+async function upload(appId: string, file: File, role: Role, signal: AbortSignal): Promise<Outcome> {
+  try {
+    const options = { intent: randomKey(), signal, addressOf: readable, maxTries: SEND_TRIES };
+    return { state: 'ready', upload_id: await uploadReference(transportOf(appId), { file, role }, options) };
+  } catch (error) {
+    // The library names the type of file that it does not take in a TypeError.
+    return { state: 'failed', fault: error instanceof TypeError ? error.message : sentenceOf(error) };
+  }
+}
+
+/** Why a model does not take all of some files, of which it takes so many. */
+function whyNotAll({ limits, display_name: name }: Model, files: readonly File[], left: number): string | undefined {
+  const { max_reference_uploads: most, upload_media_types: types, max_upload_bytes: maxBytes } = limits;
+  const wrongType = files.find(({ type }) => !types.includes(type));
+  if (wrongType !== undefined) return `${wrongType.name} is not a ${listText(types)} image.`;
+  const tooLarge = files.find(({ size }) => size > maxBytes);
+  if (tooLarge !== undefined) return `${tooLarge.name} is larger than ${sizeText(maxBytes)}.`;
+  return files.length > left ? `${name} takes at most ${most} ${most === 1 ? 'file' : 'files'}.` : undefined;
 }
 
 /** One that no other file has, where each frame can be there once. */
@@ -166,7 +174,7 @@ export function ReferenceList({ model, references, faultAt }: ReferenceListProps
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        references.take(model, [...(event.dataTransfer?.files ?? [])]);
+        references.take([...(event.dataTransfer?.files ?? [])]);
       }}
     >
       <legend class="label">
@@ -177,7 +185,7 @@ export function ReferenceList({ model, references, faultAt }: ReferenceListProps
         <ul class="upload-list">
           {all.map((one, index) => (
             <li key={one.key}>
-              <ReferenceRow of={one} roles={roles} references={references} />
+              <ReferenceRow of={one} name={one.filename ?? `Reference ${index + 1}`} {...{ roles, references }} />
               <FieldError text={one.fault ?? faultAt(`/reference_upload_ids/${index}`)} />
             </li>
           ))}
@@ -204,7 +212,7 @@ export function ReferenceList({ model, references, faultAt }: ReferenceListProps
         aria-label="Reference files"
         hidden
         onChange={({ currentTarget }) => {
-          references.take(model, [...(currentTarget.files ?? [])]);
+          references.take([...(currentTarget.files ?? [])]);
           // The same file can be chosen again.
           currentTarget.value = '';
         }}
@@ -215,8 +223,15 @@ export function ReferenceList({ model, references, faultAt }: ReferenceListProps
 
 const STATE_TEXTS = { uploading: 'Uploading…', ready: 'Ready', failed: 'Not uploaded' };
 
-function ReferenceRow({ of, roles, references }: { of: Reference; roles: readonly Role[]; references: References }) {
-  const { name, role, state, preview, file } = of;
+interface ReferenceRowProps {
+  of: Reference;
+  name: string;
+  roles: readonly Role[];
+  references: References;
+}
+
+function ReferenceRow({ of, name, roles, references }: ReferenceRowProps) {
+  const { role, state, preview, file } = of;
   return (
     <>
       {preview === undefined ? (
@@ -262,12 +277,13 @@ function ReferenceRow({ of, roles, references }: { of: Reference; roles: readonl
   );
 }
 
+const disjunctions = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
 /** `PNG, JPEG or WebP` */
 function listText(types: readonly string[]): string {
-  const names = types.map((type) => (type === 'image/webp' ? 'WebP' : type.replace(/^\w+\//, '').toUpperCase()));
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1) ?? ''}`;
+  return disjunctions.format(
+    types.map((type) => (type === 'image/webp' ? 'WebP' : type.replace(/^\w+\//, '').toUpperCase())),
+  );
 }
 
-function sizeText(bytes: number): string {
-  return bytes >= 1024 * 1024 ? `${numberText(Math.floor(bytes / 1024 / 1024))} MiB` : `${numberText(bytes)} bytes`;
-}
+const sizeText = (bytes: number): string => `${numberText(bytes / 1024 / 1024)} MiB`;

@@ -5,30 +5,21 @@ import { Button } from '../../parts/buttons.js';
 import { Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
-import { type ConsoleModel, priceText } from '../../models/use-models.js';
+import { priceText } from '../../models/use-models.js';
 import { changeQuery } from '../../places.js';
 import { readable } from '../../server.js';
-import { currency } from '../../session.js';
 import { ParameterControl } from './parameter-control.js';
 import { pointerTo, textsOf } from './parameters.js';
-import { ReferenceList, type References } from './references.js';
-import type { Form } from './use-form.js';
-
-interface RequestFormProps {
-  models: readonly ConsoleModel[];
-  form: Form;
-  references: References;
-  /** A sentence of the server or of this page about a field, by its JSON Pointer. */
-  faultAt: (pointer: string) => string | undefined;
-}
+import { ReferenceList } from './references.js';
+import type { Playground } from '../use-playground.js';
 
 /** The fields of a request: the model, the prompts, the model's parameters, and files. */
-export function RequestForm({ models, form, references, faultAt }: RequestFormProps) {
-  const { model, fields, setup, setText } = form;
+export function RequestForm({ play }: { play: Playground }) {
+  const { model, fields, setup, setText, references, faultAt } = play;
   return (
     <>
-      <ModelPicker models={models} form={form} />
-      <Prompts form={form} faultAt={faultAt} />
+      <ModelPicker play={play} />
+      <Prompts play={play} />
       {fields.length === 0 ? null : (
         <div class="parameters">
           {fields.map((field) => (
@@ -49,12 +40,12 @@ export function RequestForm({ models, form, references, faultAt }: RequestFormPr
 }
 
 /** The model with its price, and a menu of the others. Models for tests appear on request. */
-function ModelPicker({ models, form: { model, change } }: { models: readonly ConsoleModel[]; form: Form }) {
+function ModelPicker({ play: { models, model, change } }: { play: Playground }) {
   const [hasTests, setTests] = useState(false);
   const listed = models.filter((one) => !one.is_test || hasTests || one === model);
   const items = listed.map((one): MenuItem => ({
     text: one.display_name,
-    note: priceText(one, currency.value),
+    note: priceText(one),
     isChecked: one === model,
     act: () => {
       change({ model_key: one.model_key });
@@ -76,7 +67,7 @@ function ModelPicker({ models, form: { model, change } }: { models: readonly Con
             <span class="grow">
               <strong class="cut">{name}</strong>
               <span class="cut">
-                {priceText(model, currency.value)}
+                {priceText(model)}
                 {usual === null ? '' : ` · usually ${spanText(usual)}`}
               </span>
             </span>
@@ -94,10 +85,8 @@ function ModelPicker({ models, form: { model, change } }: { models: readonly Con
 }
 
 /** The prompt with examples, and the negative prompt once somebody wants one. */
-function Prompts({
-  form: { model, setup, change, fill, fields },
-  faultAt,
-}: Pick<RequestFormProps, 'form' | 'faultAt'>) {
+function Prompts({ play }: { play: Playground }) {
+  const { model, setup, change, replace, fields, faultAt } = play;
   const { prompt, negative_prompt: negative } = setup;
   const { prompt_rule: rule, max_prompt_characters: most, limits, examples } = model;
   const [isWanted, setWanted] = useState(false);
@@ -135,14 +124,9 @@ function Prompts({
             class="button small quiet"
             items={examples.map(({ title, prompt: text, parameters }) => ({
               text: title ?? text ?? 'Example',
-              act: () => fill({ ...setup, prompt: text ?? prompt, texts: textsOf(fields, parameters) }),
+              act: () => replace({ ...setup, prompt: text ?? prompt, texts: textsOf(fields, parameters) }),
             }))}
-            button={
-              <>
-                <Icon of={Zap} size={14} />
-                Examples
-              </>
-            }
+            button={[<Icon key="icon" of={Zap} size={14} />, 'Examples']}
           />
         )}
         {rule === 'none' ? null : (

@@ -5,17 +5,12 @@ import { Picture, ratioOf, thumbnailsOf } from '../../media/picture.js';
 import { Icon } from '../../parts/icon.js';
 import { PlaceLink } from '../../parts/parts.js';
 import type { AccountGeneration } from '../../server-types.js';
-
-interface HistoryProps {
-  /** Newest first. */
-  generations: readonly AccountGeneration[];
-  currentId: string | undefined;
-}
+import type { Playground } from '../use-playground.js';
 
 /** What the account has created in the playground. The arrow keys move in it. */
-export function HistoryStrip({ generations, currentId }: HistoryProps) {
+export function HistoryStrip({ play: { history: generations, from } }: { play: Playground }) {
   const list = useRef<HTMLOListElement>(null);
-  const reachable = generations.find(({ generation_id: id }) => id === currentId) ?? generations[0];
+  const reachable = generations.find(({ generation_id: id }) => id === from) ?? generations[0];
   const move = (event: KeyboardEvent): void => {
     const all = [...(list.current?.querySelectorAll<HTMLElement>('a') ?? [])];
     const at = all.indexOf(document.activeElement as HTMLElement);
@@ -44,7 +39,7 @@ export function HistoryStrip({ generations, currentId }: HistoryProps) {
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <ol ref={list} class="history-list" onKeyDown={move}>
         {generations.map((one) => (
-          <li key={one.generation_id} aria-current={one.generation_id === currentId || undefined}>
+          <li key={one.generation_id} aria-current={one.generation_id === from || undefined}>
             <PlaceLink
               page="playground"
               query={{ from: one.generation_id }}

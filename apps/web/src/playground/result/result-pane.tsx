@@ -1,74 +1,43 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Ban, ChevronRight, Dices, Download, ImagePlus, Images, RotateCcw, Undo2 } from 'lucide-preact';
-import type { GenerationRequest, Output, Task } from '../../api-types.js';
+import {
+  Ban,
+  ChevronRight,
+  Dices,
+  Download,
+  ImagePlus,
+  Images,
+  type LucideIcon,
+  RotateCcw,
+  Undo2,
+} from 'lucide-preact';
+import type { Task } from '../../api-types.js';
 import { numberText, spanText } from '../../format.js';
 import { isOpen, STATUS_LOOKS, STATUS_TEXTS } from '../../generations/generation-texts.js';
 import { type Progress, useProgress } from '../../generations/use-progress.js';
 import { Lightbox, type Shown } from '../../media/lightbox.js';
 import { Picture, ratioOf, thumbnailsOf } from '../../media/picture.js';
 import { saveOutput } from '../../media/save-output.js';
-import { ActionButton, Button, Copyable, CopyableId } from '../../parts/buttons.js';
+import { ActionButton, Copyable, CopyableId } from '../../parts/buttons.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton } from '../../parts/overlays.js';
 import { Badge, creditsText, Empty, Fault, PlaceLink } from '../../parts/parts.js';
 import { Tabs } from '../../parts/tabs.js';
 import { say } from '../../parts/toasts.js';
 import { hrefOf } from '../../places.js';
-import type { GenerationDetail } from '../../server-types.js';
 import { cancelGeneration, readable } from '../../server.js';
-import type { Data } from '../../use-data.js';
-import type { KnownRequest } from '../form/use-form.js';
+import { RequestCode, type RequestBody } from '../code/request-code.js';
+import { type Asked, outputsOf, type Playground, type View } from '../use-playground.js';
 
-const VIEW_TEXTS = { result: 'Result', code: 'Code', json: 'JSON' };
-export type View = keyof typeof VIEW_TEXTS;
+const VIEW_TEXTS: Readonly<Record<View, string>> = { result: 'Result', code: 'Code', json: 'JSON' };
 const VIEWS = (Object.keys(VIEW_TEXTS) as View[]).map((name) => ({ name, title: VIEW_TEXTS[name] }));
 
-/** What the result has to do with the form. */
-export interface ResultActs {
-  /** The ratio of width and height, and the number, of the outputs of a request. */
-  layoutOf: (of: KnownRequest) => { ratio: number; count: number };
-  /** Puts a request with another seed into the form; undefined where its model takes none. */
-  vary: (of: KnownRequest) => (() => void) | undefined;
-  /** Puts the request of the shown generation into the form; undefined where it is there already. */
-  adopt: ((details: GenerationDetail) => void) | undefined;
-  /** Adds an output to the references; undefined where the model takes no more. */
-  refer: ((output: Output) => Promise<void>) | undefined;
-  /** Creates the same once more. */
-  again: (details: GenerationDetail) => void;
-  /** Called when the generation has ended. */
-  ended: () => void;
-}
-
-/** A generation that this page has created. */
-export interface Made {
-  readonly task: Task;
-  readonly request: GenerationRequest;
-}
-
-interface ResultPaneProps {
-  /** The generation to show. */
-  id: string | undefined;
-  /** All that the server has stored of it. */
-  details: Data<GenerationDetail | undefined>;
-  /** What is known of it before, if this page has created it. */
-  made: Made | undefined;
-  /** A request whose answer has not come yet. */
-  creating: KnownRequest | undefined;
-  acts: ResultActs;
-  view: View;
-  select: (view: View) => void;
-  /** The request of the form, and in code. */
-  request: GenerationRequest;
-  code: ComponentChildren;
-}
-
 /** The outputs of a generation of any App, or the request in code or as JSON: the tabs with the status, and what is selected. */
-export function ResultPane({ id, made, details, creating, acts, view, select, request, code }: ResultPaneProps) {
+export function ResultPane({ play }: { play: Playground }) {
+  const { from, made, details, creating, view, setView, models } = play;
   const known = details.value;
   const task = known ?? made?.task;
   const progress = useProgress(details);
-  useSpoken(task?.status, progress, acts.ended);
+  useSpoken(task?.status, progress, play.ended);
   const isCancelling = known?.timeline.some(({ event }) => event === 'cancel_requested') === true && isOpen(known);
   return (
     <>
@@ -78,18 +47,18 @@ export function ResultPane({ id, made, details, creating, acts, view, select, re
         ) : task === undefined ? null : (
           <Status task={task} part={progress.part} isCancelling={isCancelling} />
         )}
-        <Tabs label="View" look="segments" tabs={VIEWS} selected={view} select={select} panel="result-panel" />
+        <Tabs label="View" look="segments" tabs={VIEWS} selected={view} select={setView} panel="result-panel" />
       </header>
       {/* It scrolls. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div class="out-body" id="result-panel" role="tabpanel" aria-label={VIEW_TEXTS[view]} tabIndex={0}>
         {view === 'code' ? (
-          code
+          <RequestCode request={play.code} />
         ) : view === 'json' ? (
-          <JsonView request={request} task={creating === undefined ? task : undefined} />
+          <JsonView request={play.request} task={creating === undefined ? task : undefined} />
         ) : creating !== undefined ? (
-          <Grid {...acts.layoutOf(creating)} outputs={[]} isWaiting />
-        ) : id === undefined ? (
+          <Grid {...outputsOf(models, creating)} outputs={[]} isWaiting />
+        ) : from === undefined ? (
           <Empty
             icon={Images}
             title="Results appear here"
@@ -98,7 +67,7 @@ export function ResultPane({ id, made, details, creating, acts, view, select, re
         ) : task === undefined ? (
           <Fault text={details.fault} />
         ) : (
-          <Result {...{ task, known, made, acts, progress, isCancelling }} reload={details.reload} />
+          <Result {...{ play, task, progress, isCancelling }} />
         )}
       </div>
     </>
@@ -124,7 +93,7 @@ function useSpoken(status: Task['status'] | undefined, { part = 0 }: Progress, e
 }
 
 /** The body of the request, and the response where a generation is shown. */
-function JsonView({ request, task }: { request: GenerationRequest; task: Task | undefined }) {
+function JsonView({ request, task }: { request: RequestBody; task: Task | undefined }) {
   return (
     <div class="stack">
       <h2>Request</h2>
@@ -152,24 +121,19 @@ function Status({ task, part, isCancelling }: { task: Task; part: number | undef
   );
 }
 
-interface ResultProps extends Pick<ResultPaneProps, 'made' | 'acts'> {
+interface ResultProps {
+  play: Playground;
   task: Task;
-  known: GenerationDetail | undefined;
   progress: Progress;
   isCancelling: boolean;
-  reload: () => Promise<void>;
 }
 
 /** A generation while it runs and after its end. */
-function Result({ task, known, made, acts, progress: { part, position = 0 }, isCancelling, reload }: ResultProps) {
+function Result({ play, task, progress: { part, position = 0 }, isCancelling }: ResultProps) {
+  const { value: known, reload } = play.details;
   const { outputs, error, status, charged_credits: charged, generation_id: id } = task;
-  const request = made?.request ?? known?.request ?? undefined;
-  const asked = {
-    prompt: known?.prompt,
-    ...request,
-    model_key: task.model_key,
-    parameters: { ...request?.parameters },
-  };
+  const request = play.made?.request ?? known?.request ?? undefined;
+  const asked: Asked = { prompt: known?.prompt, ...request, model_key: task.model_key };
   const kind = task.modality === 'video' ? 'Video' : 'Image';
   const shown = outputs.map((output, index): Shown => ({
     output,
@@ -184,7 +148,7 @@ function Result({ task, known, made, acts, progress: { part, position = 0 }, isC
       {error !== undefined ? (
         <Fault text={error.message} />
       ) : outputs.length > 0 || isOpen(task) ? (
-        <Grid {...acts.layoutOf(asked)} outputs={shown} isWaiting={isOpen(task)} reload={reload} />
+        <Grid {...outputsOf(play.models, asked)} outputs={shown} isWaiting={isOpen(task)} reload={reload} />
       ) : (
         <Empty
           icon={Ban}
@@ -195,7 +159,7 @@ function Result({ task, known, made, acts, progress: { part, position = 0 }, isC
       {!isOpen(task) ? (
         <>
           <OutputFacts task={task} asked={asked} />
-          <Actions task={task} asked={asked} known={known} acts={acts} />
+          <Actions play={play} task={task} asked={asked} />
         </>
       ) : known === undefined ? null : (
         <div class="out-waiting">
@@ -284,9 +248,9 @@ function Grid({ outputs, isWaiting, reload, ...layout }: GridProps) {
   );
 }
 
-function OutputFacts({ task, asked: { prompt, parameters } }: { task: Task; asked: KnownRequest }) {
+function OutputFacts({ task, asked: { prompt, parameters } }: { task: Task; asked: Asked }) {
   const [first] = task.outputs;
-  const { seed } = parameters;
+  const seed = parameters?.['seed'];
   return (
     <div class="out-facts">
       {prompt ? <span class="prompt">{prompt}</span> : null}
@@ -298,39 +262,39 @@ function OutputFacts({ task, asked: { prompt, parameters } }: { task: Task; aske
   );
 }
 
-interface ActionsProps extends Pick<ResultProps, 'task' | 'known' | 'acts'> {
-  asked: KnownRequest;
-}
+type Act = readonly [icon: LucideIcon, text: string, act: () => unknown];
 
-function Actions({ task, asked, known, acts: { vary, adopt, again, refer } }: ActionsProps) {
+function Actions({ play, task, asked }: { play: Playground; task: Task; asked: Asked }) {
   const { outputs, generation_id: id } = task;
+  const { details, varied, adopt, again, references } = play;
+  const { refer } = references;
+  const known = details.value?.request ? details.value : undefined;
   const images = outputs.filter(({ media_type: type }) => type === 'image');
   const [image] = images;
-  const hasRequest = known !== undefined && known.request !== null;
-  const varied = vary(asked);
+  const vary = varied(asked);
+  const saveAll = async (): Promise<void> => {
+    for (const [index, output] of outputs.entries()) await saveOutput(output, `${id}-${index + 1}`);
+  };
+  const acts: readonly (Act | false | undefined)[] = [
+    outputs.length > 0 && [Download, outputs.length === 1 ? 'Download' : 'Download all', saveAll],
+    task.status !== 'succeeded' &&
+      known && [RotateCcw, `Create again · ${creditsText(task.estimated_credits)}`, () => again(known)],
+    refer && image && images.length === 1 && [ImagePlus, 'Use as reference', () => refer(image)],
+    vary && [Dices, 'Vary seed', vary],
+    adopt && known && [Undo2, 'Use these settings', () => adopt(known)],
+  ];
   return (
     <div class="row wrap out-actions">
-      {outputs.length === 0 ? null : (
-        <ActionButton
-          isSmall={false}
-          icon={Download}
-          action={async () => {
-            for (const [index, output] of outputs.entries()) await saveOutput(output, `${id}-${index + 1}`);
-          }}
-        >
-          {outputs.length === 1 ? 'Download' : 'Download all'}
-        </ActionButton>
-      )}
-      {task.status !== 'succeeded' && hasRequest ? (
-        <Button icon={RotateCcw} onClick={() => again(known)}>
-          {`Create again · ${creditsText(task.estimated_credits)}`}
-        </Button>
-      ) : null}
-      {refer === undefined || image === undefined ? null : images.length === 1 ? (
-        <ActionButton isSmall={false} icon={ImagePlus} action={() => refer(image)}>
-          Use as reference
-        </ActionButton>
-      ) : (
+      {acts.map((one) => {
+        if (!one) return null;
+        const [icon, text, act] = one;
+        return (
+          <ActionButton key={text} isSmall={false} icon={icon} action={async () => void (await act())}>
+            {text}
+          </ActionButton>
+        );
+      })}
+      {refer && images.length > 1 ? (
         <MenuButton
           label="Use as reference"
           class="button"
@@ -338,23 +302,8 @@ function Actions({ task, asked, known, acts: { vary, adopt, again, refer } }: Ac
             text: `Image ${index + 1}`,
             act: () => void refer(output).catch(() => undefined),
           }))}
-          button={
-            <>
-              <Icon of={ImagePlus} size={14} />
-              Use as reference
-            </>
-          }
+          button={[<Icon key="icon" of={ImagePlus} size={14} />, 'Use as reference']}
         />
-      )}
-      {varied === undefined ? null : (
-        <Button icon={Dices} onClick={varied}>
-          Vary seed
-        </Button>
-      )}
-      {adopt !== undefined && hasRequest ? (
-        <Button icon={Undo2} onClick={() => adopt(known)}>
-          Use these settings
-        </Button>
       ) : null}
       <PlaceLink page="generations" id={id} class="button quiet">
         Open
