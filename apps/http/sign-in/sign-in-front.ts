@@ -96,7 +96,7 @@ const CALLBACK = '/sign-in/provider/callback';
 
 /** The message for an unknown address and for a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
-const SIGN_IN_AGAIN = 'Sign in again to go on: this needs a new sign-in.';
+const SIGN_IN_AGAIN = 'Sign in again to continue: this needs a new sign-in.';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -143,7 +143,7 @@ class SignInPages {
     });
     const person = await personByPassword(context, { email, password: form.get('password') ?? '' });
     if (!person)
-      return this.showForm(ctx, { returnTo, email, isAgain: form.get('again') !== null, fault: REFUSED }, 422);
+      return this.showForm(ctx, { returnTo, email, isAgain: form.get('again') !== null, refusal: REFUSED }, 422);
     await this.begin(ctx, person, { method: 'password' });
     redirectTo(ctx, returnTo);
   }
@@ -282,7 +282,10 @@ interface SignInView {
   /** Whether a session that the browser has is not enough. */
   readonly isAgain: boolean;
   readonly email?: string;
+  /** Above the form. */
   readonly fault?: string | undefined;
+  /** Why the address and the password were not taken, below both. */
+  readonly refusal?: string | undefined;
   /** The name of the outside provider, where one is configured. */
   readonly provider?: string | undefined;
   /** Whether browsers can use passkeys at this address. */
@@ -292,19 +295,37 @@ interface SignInView {
 }
 
 function signInForm(view: SignInView): Html {
-  const { returnTo, isAgain, email = '', fault, provider, hasPasskeys, passkeysAt } = view;
+  const { returnTo, isAgain, email = '', fault, refusal, provider, hasPasskeys, passkeysAt } = view;
+  const isFaulty = refusal === undefined ? '' : html`aria-invalid="true" aria-describedby="refusal"`;
   return html`${alertIf(fault)}
     <form method="post" action="/sign-in">
       <input type="hidden" name="return" value="${returnTo}" />
       ${isAgain ? html`<input type="hidden" name="again" value="1" />` : ''}
       <label>
         E-mail address
-        <input type="email" name="email" value="${email}" autocomplete="username" required maxlength="254" />
+        <input
+          type="email"
+          name="email"
+          value="${email}"
+          autocomplete="username"
+          required
+          maxlength="254"
+          ${isFaulty}
+        />
       </label>
       <label>
         Password
-        <input type="password" name="password" autocomplete="current-password" required maxlength="256" />
+        <input
+          type="password"
+          name="password"
+          autocomplete="current-password"
+          required
+          maxlength="256"
+          ${isFaulty}
+          ${refusal === undefined ? '' : html`autofocus`}
+        />
       </label>
+      ${refusal === undefined ? '' : html`<p role="alert" class="error" id="refusal">${refusal}</p>`}
       <button type="submit">Sign in</button>
     </form>
     ${hasPasskeys ? passkeyButton(returnTo) : ''}

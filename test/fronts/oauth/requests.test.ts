@@ -150,7 +150,7 @@ describe('an authorization request', () => {
         expect(page.text.includes('Connect a program')).to.equal(isEnough);
         if (isEnough) return;
         expect(new URL(page.url).pathname).to.equal('/sign-in');
-        expect(page.text).to.include('Sign in again to go on: this needs a new sign-in.');
+        expect(page.text).to.include('Sign in again to continue: this needs a new sign-in.');
         const returnTo = new URL(page.url).searchParams.get('return') ?? '';
         const again = await browser.submit('/sign-in', {
           email: 'ada@example.com',

@@ -53,6 +53,16 @@ describe('the sign-in page', () => {
     expect(await isSignedIn()).to.equal(false);
   });
 
+  it('names the refusal at both fields, which may be at fault, and leads to the password', async () => {
+    const { text } = await signIn({ password: `${PASSWORD}x` });
+    const tagOf = (name: string) => new RegExp(String.raw`<input[^>]*name="${name}"[^>]*>`).exec(text)?.[0] ?? '';
+    for (const name of ['email', 'password'])
+      expect(tagOf(name)).to.match(/aria-invalid="true"\s+aria-describedby="refusal"/);
+    expect(tagOf('password')).to.match(/\bautofocus\b/);
+    expect(text).to.match(new RegExp(`id="refusal">${WRONG}`));
+    expect((await browser.open('/sign-in')).text).not.to.match(/aria-invalid|refusal|autofocus/);
+  });
+
   describe('keeps its cookie', () => {
     it('from scripts and from requests of other sites', async () => {
       const response = await fetch(`${service.origin}/sign-in`, {
