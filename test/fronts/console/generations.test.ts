@@ -89,6 +89,7 @@ describe('the generations of an account on its page', () => {
       ['q=red%00fox', '/q'],
       ['q=red%1Bfox', '/q'],
       ['q=red%0Afox', '/q'],
+      ['q=red&q=fox', '/q'],
       ['status=failed&status=failed', '/status'],
     ];
     for (const [query, pointer] of REFUSED) {
