@@ -2,9 +2,9 @@ import { Plug, Unplug } from 'lucide-preact';
 import { dateText } from '../format.js';
 import { ask } from '../parts/ask.js';
 import { Button } from '../parts/buttons.js';
-import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps, SkeletonRows } from '../parts/parts.js';
+import { Badge, Empty, Limit, Page, type PageProps } from '../parts/parts.js';
 import { ScopeTags } from '../parts/scope-tags.js';
-import { type Column, Named, Table } from '../parts/table.js';
+import { type Column, Named, TableCard } from '../parts/table.js';
 import { Expiry, UsedOn } from '../parts/times.js';
 import type { Connection } from '../server-types.js';
 import { change } from '../server.js';
@@ -41,32 +41,29 @@ function Connections({ hasMcp }: { hasMcp: boolean }) {
     ? 'Add the MCP address to Claude, Cursor or another client.'
     : 'A program that asks for access to this account leads you here.';
   return (
-    <Card id="connections" title="Connected programs" isFlush>
-      <Loaded data={connections} what="connected programs" skeleton={<SkeletonRows />}>
-        {({ connections: shown }) => (
-          <Table
-            labelledBy="connections"
-            items={shown}
-            idOf={({ id }) => id}
-            columns={COLUMNS}
-            acts={(one) =>
-              one.is_own ? (
-                <Button
-                  kind="danger"
-                  isSmall
-                  icon={Unplug}
-                  label={`Disconnect ${one.client_name}`}
-                  onClick={() => disconnect(one)}
-                >
-                  Disconnect…
-                </Button>
-              ) : null
-            }
-            empty={<Empty icon={Plug} title="No connections yet" text={next} />}
-          />
-        )}
-      </Loaded>
-    </Card>
+    <TableCard
+      id="connections"
+      title="Connected programs"
+      data={connections}
+      what="connected programs"
+      items={connections.value?.connections}
+      idOf={({ id }) => id}
+      columns={COLUMNS}
+      acts={(one) =>
+        one.is_own ? (
+          <Button
+            kind="danger"
+            isSmall
+            icon={Unplug}
+            label={`Disconnect ${one.client_name}`}
+            onClick={() => disconnect(one)}
+          >
+            Disconnect…
+          </Button>
+        ) : null
+      }
+      empty={<Empty icon={Plug} title="No connections yet" text={next} />}
+    />
   );
 }
 

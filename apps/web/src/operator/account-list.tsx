@@ -28,7 +28,7 @@ export function AccountList() {
   const path = q === '' ? '/operator/accounts' : `/operator/accounts?search=${encodeURIComponent(q)}`;
   const accounts = usePages<'accounts', Account>(path, 'accounts');
   return (
-    <AreaPage title="Accounts" actions={createButton('account', CREATE, 'primary')}>
+    <AreaPage title="Accounts" actions={createAccountButton()}>
       <TableCard
         id="accounts"
         title={q === '' ? 'All accounts' : `Accounts with “${q}”`}
@@ -96,21 +96,24 @@ export function accountState(account: Account) {
   return account.suspended_at === undefined ? <Badge look="ok">Active</Badge> : <Badge look="fail">Suspended</Badge>;
 }
 
-const CREATE = {
-  text: 'It begins without credits, people and keys.',
-  fields: (
-    <>
-      <TextField label="Name" name="name" required maxLength={100} />
-      <TextField label="Name of its credits" note="optional" name="currency" maxLength={100} placeholder="credits" />
-    </>
-  ),
-  act: (form: FormData) =>
-    change<{ readonly account: Account }>('/operator/accounts', {
-      name: textOf(form, 'name'),
-      currency: textOf(form, 'currency').trim(),
-    }),
-  done: ({ account }: { account: Account }) => {
-    announce(`The account ${account.name} is created.`);
-    goTo(hrefOf('operator-accounts', { id: account.account_id }));
-  },
-};
+function createAccountButton() {
+  return createButton('account', {
+    kind: 'primary',
+    text: 'It begins without credits, people and keys.',
+    fields: (
+      <>
+        <TextField label="Name" name="name" required maxLength={100} />
+        <TextField label="Name of its credits" note="optional" name="currency" maxLength={100} placeholder="credits" />
+      </>
+    ),
+    act: (form) =>
+      change<{ readonly account: Account }>('/operator/accounts', {
+        name: textOf(form, 'name'),
+        currency: textOf(form, 'currency').trim(),
+      }),
+    done: ({ account }) => {
+      announce(`The account ${account.name} is created.`);
+      goTo(hrefOf('operator-accounts', { id: account.account_id }));
+    },
+  });
+}

@@ -37,7 +37,10 @@ export type Numbers<N extends string> = Readonly<Record<N, number>>;
 export type Said = (sentence: string) => Promise<void>;
 
 /** A button whose dialog creates something, as in "Create key". */
-export function createButton<T>(what: string, question: Omit<Question<T>, 'title' | 'doIt'>, kind?: 'primary') {
+export function createButton<T>(
+  what: string,
+  { kind, ...question }: Omit<Question<T>, 'title' | 'doIt'> & { kind?: 'primary' },
+) {
   const doIt = `Create ${what}`;
   const act = (): void => ask({ title: doIt, isHarmless: true, doIt, ...question });
   return (

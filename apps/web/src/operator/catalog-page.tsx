@@ -5,7 +5,7 @@ import { ask } from '../parts/ask.js';
 import { Button, Copyable } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
 import { ActionFault, Badge, Card, Empty, Facts, Loaded, Time } from '../parts/parts.js';
-import { type Column, Named, Table } from '../parts/table.js';
+import { type Column, Named, TableCard } from '../parts/table.js';
 import { announce } from '../parts/toasts.js';
 import { change } from '../server.js';
 import { focusOn, useAction, useData } from '../use-data.js';
@@ -147,36 +147,35 @@ function FileState({ learnt }: { learnt: CatalogCheck }) {
   );
 }
 
-function Contents({
-  catalog: { file_name: name, read_at: readAt, models, is_only_process: isOnly, ...rest },
-}: {
-  catalog: Catalog;
-}) {
+function Contents({ catalog }: { catalog: Catalog }) {
+  const { file_name: name, models, text, text_hidden: hidden } = catalog;
   return (
     <>
       <Card id="file" title={name}>
         <Facts
           facts={[
-            ['Read', <Time key="read" at={readAt} />],
+            ['Read', <Time key="read" at={catalog.read_at} />],
             ['Models', numberText(models.length)],
-            ['Used by', isOnly ? 'This process, the only one' : 'This process; others read it themselves'],
+            [
+              'Used by',
+              catalog.is_only_process ? 'This process, the only one' : 'This process; others read it themselves',
+            ],
           ]}
         />
       </Card>
-      <Card id="models" title="Models" isFlush>
-        <Table
-          labelledBy="models"
-          items={models}
-          idOf={(model) => model.model_key}
-          columns={COLUMNS}
-          empty={<Empty icon={FileText} title="No models" text="Add some to the file, then reload it." />}
-        />
-      </Card>
+      <TableCard
+        id="models"
+        title="Models"
+        items={models}
+        idOf={(model) => model.model_key}
+        columns={COLUMNS}
+        empty={<Empty icon={FileText} title="No models" text="Add some to the file, then reload it." />}
+      />
       <Card id="text" title="Text" note="As this process has read it">
-        {rest.text === undefined ? (
-          <p class="small muted">{rest.text_hidden && HIDDEN[rest.text_hidden]}</p>
+        {text === undefined ? (
+          <p class="small muted">{hidden && HIDDEN[hidden]}</p>
         ) : (
-          <Copyable text={rest.text} what="the text" />
+          <Copyable text={text} what="the text" />
         )}
       </Card>
     </>

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import { numberText, percentText, spanText } from '../format.js';
+import { STATUS_LOOKS, STATUS_TEXTS } from '../generations/generation-texts.js';
 import { Segments } from '../parts/fields.js';
 import { Badge, Card, type Figure, Figures, Loaded, Meter, Page } from '../parts/parts.js';
 import { type Bar, Legend, Plot, type Series } from '../parts/plot.js';
-import { type Column, Table } from '../parts/table.js';
+import { type Column, TableCard } from '../parts/table.js';
 import { useData } from '../use-data.js';
 import { linkTo, type Numbers } from './area-page.js';
 import { PROVIDER_COLUMNS, type ProvidersAnswer } from './providers.js';
@@ -51,6 +52,7 @@ export function OverviewPage() {
   const [openedAt] = useState(() => Date.now());
   const from = new Date(openedAt - Number(span) * HOUR_MS).toISOString();
   const data = useData<OverviewAnswer>(`/operator/overview?from=${from}`, { everyMs: POLL_MS });
+  const providers = useData<ProvidersAnswer>('/operator/providers', { everyMs: POLL_MS });
   return (
     <Page
       title="Operator"
@@ -79,45 +81,39 @@ export function OverviewPage() {
               </Card>
               <FailuresCard total={answer.total} />
             </div>
-            <ProvidersCard />
+            <TableCard
+              id="providers"
+              title="Providers"
+              actions={linkTo('operator-providers', 'Details', undefined, 'small muted')}
+              data={providers}
+              what="providers"
+              scrolls="Table of providers"
+              items={providers.value?.providers}
+              idOf={({ name }) => name}
+              columns={PROVIDER_COLUMNS}
+              empty={<p class="body small muted">No provider is configured.</p>}
+            />
             <div class="columns">
-              <Card id="queue" title="Queue by model" isFlush>
-                <Table
-                  labelledBy="queue"
-                  scrolls="Open generations by model"
-                  items={answer.queue}
-                  idOf={(one) => one.model_key}
-                  columns={QUEUE_COLUMNS}
-                  empty={<p class="body small muted">No generation is open.</p>}
-                />
-              </Card>
-              <Card id="near-zero" title="Accounts near zero" isFlush>
-                <Table
-                  labelledBy="near-zero"
-                  scrolls="Accounts whose credits end within a week"
-                  items={answer.accounts_near_zero}
-                  idOf={(one) => one.account_id}
-                  columns={ACCOUNT_COLUMNS}
-                  empty={<p class="body small muted">Every account has credits for at least a week at its rate.</p>}
-                />
-              </Card>
+              <TableCard
+                id="queue"
+                title="Queue by model"
+                scrolls="Open generations by model"
+                items={answer.queue}
+                idOf={(one) => one.model_key}
+                columns={QUEUE_COLUMNS}
+                empty={<p class="body small muted">No generation is open.</p>}
+              />
+              <TableCard
+                id="near-zero"
+                title="Accounts near zero"
+                scrolls="Accounts whose credits end within a week"
+                items={answer.accounts_near_zero}
+                idOf={(one) => one.account_id}
+                columns={ACCOUNT_COLUMNS}
+                empty={<p class="body small muted">Every account has credits for at least a week at its rate.</p>}
+              />
             </div>
-            {answer.longest_waiting.length === 0 ? null : (
-              <Card
-                id="waiting"
-                title="Waiting longest"
-                isFlush
-                actions={linkTo('operator-queue', 'Queue', undefined, 'small muted')}
-              >
-                <Table
-                  labelledBy="waiting"
-                  scrolls="Generations that have waited longest"
-                  items={answer.longest_waiting}
-                  idOf={(one) => one.generation_id}
-                  columns={WAITING_COLUMNS}
-                />
-              </Card>
-            )}
+            {answer.longest_waiting.length === 0 ? null : <WaitingCard waiting={answer.longest_waiting} />}
           </div>
         )}
       </Loaded>
@@ -210,30 +206,6 @@ function FailuresCard({ total: { failed, failures } }: { total: Outcomes }) {
   );
 }
 
-function ProvidersCard() {
-  return (
-    <Card
-      id="providers"
-      title="Providers"
-      isFlush
-      actions={linkTo('operator-providers', 'Details', undefined, 'small muted')}
-    >
-      <Loaded data={useData<ProvidersAnswer>('/operator/providers', { everyMs: POLL_MS })} what="providers">
-        {({ providers }) => (
-          <Table
-            labelledBy="providers"
-            scrolls="Table of providers"
-            items={providers}
-            idOf={({ name }) => name}
-            columns={PROVIDER_COLUMNS}
-            empty={<p class="body small muted">No provider is configured.</p>}
-          />
-        )}
-      </Loaded>
-    </Card>
-  );
-}
-
 const QUEUE_COLUMNS: readonly Column<OpenOfModel>[] = [
   ['Model', (one) => one.model_key],
   ['Queued', (one) => numberText(one.queued), 'number'],
@@ -248,13 +220,27 @@ const ACCOUNT_COLUMNS: readonly Column<AccountNearZero>[] = [
   ['Charged in 7 days', (one) => numberText(one.week_charged_credits), 'number'],
 ];
 
+function WaitingCard({ waiting }: { waiting: readonly Waiting[] }) {
+  return (
+    <TableCard
+      id="waiting"
+      title="Waiting longest"
+      actions={linkTo('operator-queue', 'Queue', undefined, 'small muted')}
+      scrolls="Generations that have waited longest"
+      items={waiting}
+      idOf={(one) => one.generation_id}
+      columns={WAITING_COLUMNS}
+    />
+  );
+}
+
 const WAITING_COLUMNS: readonly Column<Waiting>[] = [
   ['Since', (one) => spanText(one.wait_ms), 'num'],
   [
     'Status',
     ({ status, attempts }) => (
-      <Badge look={status === 'running' ? 'active' : undefined}>
-        {status === 'running' ? 'Running' : attempts > 0 ? 'Retrying' : 'Queued'}
+      <Badge look={STATUS_LOOKS[status]}>
+        {status === 'queued' && attempts > 0 ? 'Retrying' : STATUS_TEXTS[status]}
       </Badge>
     ),
   ],

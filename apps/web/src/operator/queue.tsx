@@ -6,7 +6,7 @@ import { isOpen, STATUS_LOOKS, STATUS_TEXTS, TIMELINE_TEXTS } from '../generatio
 import { ask } from '../parts/ask.js';
 import { Button, Copyable, CopyableId } from '../parts/buttons.js';
 import { Badge, Card, Empty, Facts, Fault, type Figure, Figures, Loaded, type Look } from '../parts/parts.js';
-import { type Column, None, Table } from '../parts/table.js';
+import { type Column, None, TableCard } from '../parts/table.js';
 import { Timeline } from '../parts/times.js';
 import { change } from '../server.js';
 import { afterChange, useData, usePages } from '../use-data.js';
@@ -49,33 +49,33 @@ export function QueuePage() {
         {({ now }) => (
           <>
             <Figures figures={figuresOf(work.items, now, work.more !== undefined)} />
-            <Card id="open" title="Open generations" note="Of all accounts, oldest first" isFlush>
-              <Table
-                labelledBy="open"
-                items={work.items}
-                idOf={(one) => one.generation_id}
-                columns={columnsAt(now)}
-                acts={({ generation }) =>
-                  generation !== undefined && isOpen(generation) ? (
-                    <Button
-                      isSmall
-                      label={`Cancel generation ${generation.generation_id}`}
-                      onClick={() => cancel(generation, said)}
-                    >
-                      Cancel
-                    </Button>
-                  ) : null
-                }
-                more={{ pages: work, what: 'generations' }}
-                empty={
-                  <Empty
-                    icon={Inbox}
-                    title="Nothing is waiting"
-                    text="Queued and running generations of all accounts appear here."
-                  />
-                }
-              />
-            </Card>
+            <TableCard
+              id="open"
+              title="Open generations"
+              note="Of all accounts, oldest first"
+              items={work.items}
+              idOf={(one) => one.generation_id}
+              columns={columnsAt(now)}
+              acts={({ generation }) =>
+                generation !== undefined && isOpen(generation) ? (
+                  <Button
+                    isSmall
+                    label={`Cancel generation ${generation.generation_id}`}
+                    onClick={() => cancel(generation, said)}
+                  >
+                    Cancel
+                  </Button>
+                ) : null
+              }
+              more={{ pages: work, what: 'generations' }}
+              empty={
+                <Empty
+                  icon={Inbox}
+                  title="Nothing is waiting"
+                  text="Queued and running generations of all accounts appear here."
+                />
+              }
+            />
           </>
         )}
       </Loaded>

@@ -263,14 +263,17 @@ export function Meter({ value, max, label }: { readonly value: number; readonly 
   );
 }
 
-/** The part of a limit that is used; says so where there is no limit. */
-export function Limit({ used, max }: { readonly used: number | null; readonly max: number | null }) {
+/** The part of a limit that is used; says so where there is no limit. Both are credits unless there is a text for them. */
+export function Limit(props: { used: number | null; max: number | null; text?: (value: number) => string }) {
+  const { max, text = numberText } = props;
   if (max === null) return <span class="faint">No limit</span>;
-  const spent = used ?? 0;
+  const used = props.used ?? 0;
+  const label =
+    props.text === undefined ? `${text(used)} of ${creditsText(max)} spent` : `${text(used)} of ${text(max)}`;
   return (
     <div class="limit">
-      <span class="num">{numberText(spent)}</span> <span class="faint num">{`of ${numberText(max)}`}</span>
-      <Meter value={spent} max={max} label={`${numberText(spent)} of ${creditsText(max)} spent`} />
+      <span class="num">{text(used)}</span> <span class="faint num">{`of ${text(max)}`}</span>
+      <Meter value={used} max={max} label={label} />
     </div>
   );
 }

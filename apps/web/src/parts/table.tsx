@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { Copy, Ellipsis, type LucideIcon } from 'lucide-preact';
-import type { Pages } from '../use-data.js';
+import type { Data, Pages } from '../use-data.js';
 import { ask, type Question } from './ask.js';
 import { copyText, MoreButton, type MoreButtonProps } from './buttons.js';
 import { Icon } from './icon.js';
 import { type MenuItem, MenuButton } from './overlays.js';
-import { Card, type CardProps, Loaded } from './parts.js';
+import { Card, type CardProps, Loaded, SkeletonRows } from './parts.js';
 
 /** A column: its name, what it shows of an item, and a class of its cells, such as `number`. */
 export type Column<T> = readonly [name: string, cell: (item: T) => ComponentChildren, look?: string];
@@ -24,7 +24,7 @@ interface TableProps<T> {
   /** The acts of an item as buttons. */
   acts?: (item: T) => ComponentChildren;
   /** Below the rows, for the next ones. */
-  more?: MoreButtonProps;
+  more?: MoreButtonProps | undefined;
   /** In place of the table where it has no items. */
   empty?: ComponentChildren;
   /** The name of the region that scrolls where there is no room, for tables of numbers, in place of a list. */
@@ -100,22 +100,39 @@ export function Table<T>(props: TableProps<T>) {
 }
 
 interface TableCardProps<T>
-  extends Omit<TableProps<T>, 'labelledBy' | 'items' | 'more'>, Omit<CardProps, 'isFlush' | 'children'> {
-  pages: Pages<T, unknown>;
+  extends Omit<TableProps<T>, 'labelledBy' | 'items'>, Omit<CardProps, 'isFlush' | 'children'> {
+  /** A list that is loaded page by page, in place of `items` and `more`. */
+  pages?: Pages<T, unknown>;
+  /** What the items are of, if that is loaded in the card. */
+  data?: Data<unknown>;
+  items?: readonly T[] | undefined;
   /** The kind of items, as in "More keys". */
-  what: string;
+  what?: string;
   /** Above the table. */
   children?: ComponentChildren;
+  below?: ComponentChildren;
 }
 
-/** A card with a list that is loaded page by page. */
-export function TableCard<T>({ id, title, note, actions, pages, what, children, ...table }: TableCardProps<T>) {
+/** A card with a table, which it shows once that is loaded. */
+export function TableCard<T>(props: TableCardProps<T>) {
+  const { id, title, note, actions, pages, data = pages, items = pages?.items ?? [], what = '', ...rest } = props;
+  const { children, below, ...table } = rest;
+  const shown = (
+    <>
+      <Table more={pages && { pages, what }} {...table} labelledBy={id} items={items} />
+      {below}
+    </>
+  );
   return (
     <Card id={id} title={title} note={note} actions={actions} isFlush>
       {children}
-      <Loaded data={pages} what={what}>
-        {() => <Table {...table} labelledBy={id} items={pages.items} more={{ pages, what }} />}
-      </Loaded>
+      {data === undefined ? (
+        shown
+      ) : (
+        <Loaded data={data} what={what} skeleton={<SkeletonRows />}>
+          {() => shown}
+        </Loaded>
+      )}
     </Card>
   );
 }

@@ -4,9 +4,9 @@ import { askedKey, KeyFields } from '../../keys/key-fields.js';
 import { ShownOnce } from '../../parts/buttons.js';
 import { TextField } from '../../parts/form.js';
 import type { MenuItem } from '../../parts/overlays.js';
-import { Badge, Card, Empty, Loaded, Meter } from '../../parts/parts.js';
+import { Badge, Empty, Limit } from '../../parts/parts.js';
 import { ScopeTags } from '../../parts/scope-tags.js';
-import { askItem, type Column, copyItem, Named, None, Table, TableCard } from '../../parts/table.js';
+import { askItem, type Column, copyItem, Named, None, TableCard } from '../../parts/table.js';
 import { Expiry, UsedOn } from '../../parts/times.js';
 import type { App, Scope } from '../../server-types.js';
 import { change } from '../../server.js';
@@ -29,6 +29,10 @@ interface Storage {
   readonly limits: Numbers<Uploads | 'uncharged_content_bytes'>;
 }
 
+interface MadeApp {
+  readonly app: Pick<AppStorage, 'name'>;
+}
+
 interface Key {
   readonly key_id: string;
   readonly app_id: string;
@@ -46,63 +50,41 @@ interface Key {
 /** The Apps of the account with what they store, and the keys of the account. */
 export function AppsAndKeys({ path, account }: { path: string; account: Account }) {
   const storage = usePages<'apps', AppStorage, Storage>(`${path}/storage`, 'apps');
-  const isErased = account.erased_at !== undefined;
   const said = afterChange(storage.reload, 'apps');
   return (
     <>
-      <Card
+      <TableCard
         id="apps"
         title="Apps and storage"
-        isFlush
         actions={
-          isErased
-            ? undefined
-            : createButton('App', {
+          account.erased_at === undefined
+            ? createButton('App', {
                 text: 'A key of an App sees only what that App has made.',
                 fields: nameField(),
-                act: async (form) => {
-                  const name = textOf(form, 'name').trim();
-                  await change(`${path}/apps`, { name });
-                  return name;
-                },
-                done: (name) => said(`The App ${name} is created.`),
+                act: (form) => change<MadeApp>(`${path}/apps`, { name: textOf(form, 'name').trim() }),
+                done: ({ app }) => said(`The App ${app.name} is created.`),
               })
+            : undefined
         }
-      >
-        <Loaded data={storage} what="Apps">
-          {({ uncharged_content: uncharged, thumbnails, limits }) => (
-            <>
-              <Table
-                labelledBy="apps"
-                items={storage.items}
-                idOf={(app) => app.app_id}
-                columns={appColumns(limits)}
-                menu={(app) => [app.name, renameItem(app, said), copyItem(app.app_id)]}
-                more={{ pages: storage, what: 'Apps' }}
-                empty={
-                  <Empty
-                    icon={AppWindow}
-                    title="No Apps yet"
-                    text="A key belongs to an App, and sees only what that made."
-                  />
-                }
-              />
-              <p class="note-row">
-                {`Uncharged content: ${bytesText(uncharged.bytes)} of ${bytesText(limits.uncharged_content_bytes)}, for ${counted(uncharged.generations, 'generation')}. `}
-                {`Thumbnails: ${bytesText(thumbnails.bytes)}, for ${counted(thumbnails.generations, 'generation')}.`}
-              </p>
-            </>
-          )}
-        </Loaded>
-      </Card>
-      <KeysCard
-        path={path}
-        currency={account.currency}
-        apps={storage.items.map(({ app_id: id, name }) => ({ id, name }))}
-        isErased={isErased}
+        pages={storage}
+        what="Apps"
+        idOf={(app) => app.app_id}
+        columns={storage.value === undefined ? [] : appColumns(storage.value.limits)}
+        menu={(app) => [app.name, renameItem(app, said), copyItem(app.app_id)]}
+        empty={
+          <Empty icon={AppWindow} title="No Apps yet" text="A key belongs to an App, and sees only what that made." />
+        }
+        below={<p class="note-row">{storage.value && storageText(storage.value)}</p>}
       />
+      <KeysCard path={path} account={account} apps={storage.items.map(({ app_id: id, name }) => ({ id, name }))} />
     </>
   );
+}
+
+/** What the account stores beside its uploads. */
+function storageText({ uncharged_content: uncharged, thumbnails, limits }: Storage): string {
+  const content = `Uncharged content: ${bytesText(uncharged.bytes)} of ${bytesText(limits.uncharged_content_bytes)}, for ${counted(uncharged.generations, 'generation')}.`;
+  return `${content} Thumbnails: ${bytesText(thumbnails.bytes)}, for ${counted(thumbnails.generations, 'generation')}.`;
 }
 
 function nameField(name = '') {
@@ -124,19 +106,13 @@ function renameItem({ app_id: id, name }: AppStorage, said: Said): MenuItem {
 function appColumns(limits: Storage['limits']): readonly Column<AppStorage>[] {
   return [
     ['App', (app) => <Named>{app.name}</Named>],
-    ['Uploads', (app) => usedOf(app.uploads, limits.uploads, numberText)],
-    ['Unfinished uploads', (app) => usedOf(app.unfinished_uploads, limits.unfinished_uploads, numberText)],
-    ['Stored files', (app) => usedOf(app.upload_bytes, limits.upload_bytes, bytesText)],
+    ['Uploads', (app) => <Limit used={app.uploads} max={limits.uploads} text={numberText} />],
+    [
+      'Unfinished uploads',
+      (app) => <Limit used={app.unfinished_uploads} max={limits.unfinished_uploads} text={numberText} />,
+    ],
+    ['Stored files', (app) => <Limit used={app.upload_bytes} max={limits.upload_bytes} text={bytesText} />],
   ];
-}
-
-function usedOf(value: number, max: number, text: (value: number) => string) {
-  return (
-    <div class="limit">
-      <span class="num">{text(value)}</span> <span class="faint num">{`of ${text(max)}`}</span>
-      <Meter value={value} max={max} label={`${text(value)} of ${text(max)}`} />
-    </div>
-  );
 }
 
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
@@ -152,15 +128,8 @@ interface MadeKey {
   readonly secret: string;
 }
 
-interface KeysCardProps {
-  path: string;
-  currency: string;
-  apps: readonly App[];
-  isErased: boolean;
-}
-
 /** The keys of the account. The secret of a new one is shown once, and is stored only in this component. */
-function KeysCard({ path, currency, apps, isErased }: KeysCardProps) {
+function KeysCard({ path, account, apps }: { path: string; account: Account; apps: readonly App[] }) {
   const keys = usePages<'keys', Key>(`${path}/keys`, 'keys');
   const [made, setMade, forget] = useShownOnce<MadeKey>('keys');
   const said = afterChange(keys.reload, 'keys');
@@ -170,11 +139,11 @@ function KeysCard({ path, currency, apps, isErased }: KeysCardProps) {
       id="keys"
       title="API keys"
       actions={
-        isErased || apps.length === 0
+        account.erased_at !== undefined || apps.length === 0
           ? undefined
           : createButton('key', {
               text: 'The key spends the credits of this account. You see its secret once, and hand it over.',
-              fields: shown && <KeyFields overview={shown} currency={currency} apps={apps} />,
+              fields: shown && <KeyFields overview={shown} currency={account.currency} apps={apps} />,
               act: (form) => {
                 const { app_id: appId = apps[0]?.id, ...asked } = askedKey(form);
                 return change<MadeKey>(`/operator/apps/${appId}/keys`, asked);

@@ -73,7 +73,7 @@ function Fields({ path }: { path: string }) {
         name="credits"
         required
         inputMode="numeric"
-        pattern="-?[0-9]{1,15}"
+        pattern="\s*-?[0-9]{1,15}\s*"
         title="A whole number"
         onInput={({ currentTarget: { form } }) => setCredits(creditsOf(new FormData(form ?? undefined)))}
       />
