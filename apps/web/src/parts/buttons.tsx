@@ -1,10 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Check, Copy, type LucideIcon } from 'lucide-preact';
-import { type Action, useAction } from '../use-data.js';
+import { useAction } from '../use-data.js';
 import { Icon } from './icon.js';
-import { Dialog } from './overlays.js';
-import { ActionFault, Fault } from './parts.js';
+import { ActionFault } from './parts.js';
 import { say } from './toasts.js';
 
 type Kind = 'primary' | 'quiet' | 'danger' | 'destructive';
@@ -21,8 +20,6 @@ export interface ButtonProps {
   readonly busyText?: string | undefined;
   readonly isDisabled?: boolean;
   readonly type?: 'button' | 'submit';
-  /** The id of its form, if it is not in that. */
-  readonly form?: string;
   readonly class?: string;
   readonly onClick?: (event: MouseEvent) => void;
   readonly children?: ComponentChildren;
@@ -37,7 +34,6 @@ export function Button(props: ButtonProps) {
     <button
       id={props.id}
       type={props.type === 'submit' && !isBusy ? 'submit' : 'button'}
-      form={props.form}
       class={names.filter(Boolean).join(' ')}
       aria-label={label}
       title={isSquare ? label : undefined}
@@ -72,101 +68,6 @@ export function ActionButton({ action, ...button }: ActionButtonProps) {
 /** Sends a form, once at a time. */
 export function SubmitButton({ kind = 'primary', ...button }: Omit<ButtonProps, 'type'>) {
   return <Button kind={kind} {...button} type="submit" />;
-}
-
-export interface QuestionProps<T> {
-  readonly question: string;
-  readonly consequence: ComponentChildren;
-  /** Whether nothing is lost by it. */
-  readonly isHarmless?: boolean;
-  /** The label of the button that confirms, and what it says meanwhile. */
-  readonly doIt: string;
-  readonly busyText?: string;
-  /** Fields to fill in; `action` gets what was. */
-  readonly children?: ComponentChildren;
-  readonly action: (form: FormData) => Promise<T>;
-  /** Runs once the dialog is closed, for example to move the focus. */
-  readonly done: (result: T) => Promise<void> | void;
-  /** Says why it did not work. */
-  readonly note?: (failed: Action) => ComponentChildren;
-}
-
-export interface ConfirmButtonProps<T> extends QuestionProps<T> {
-  readonly label: string;
-  readonly icon?: LucideIcon;
-  /** The label for screen readers, where the visible one does not say of what. */
-  readonly fullLabel?: string;
-}
-
-/** A button for what has a consequence: a dialog asks first. */
-export function ConfirmButton<T>({ label, icon, fullLabel, ...question }: ConfirmButtonProps<T>) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <Button
-        kind={question.isHarmless === true ? undefined : 'danger'}
-        isSmall
-        {...(icon === undefined ? {} : { icon })}
-        label={fullLabel}
-        onClick={() => setOpen(true)}
-      >
-        {label}
-      </Button>
-      <ConfirmDialog {...question} isOpen={isOpen} close={() => setOpen(false)} />
-    </>
-  );
-}
-
-interface ConfirmDialogProps<T> extends QuestionProps<T> {
-  readonly isOpen: boolean;
-  readonly close: () => void;
-}
-
-/** Names the object and the consequence, and does it once the person confirms. Escape closes it. */
-export function ConfirmDialog<T>({ isOpen, close, ...question }: ConfirmDialogProps<T>) {
-  const id = useId();
-  // It outlives the question, so that what is under way is not done twice.
-  const doing = useAction();
-  return (
-    <Dialog isOpen={isOpen} close={close} labelledBy={`${id}-question`}>
-      <Question {...question} id={id} doing={doing} close={close} />
-    </Dialog>
-  );
-}
-
-/** Created again each time the dialog opens, so that it contains nothing from an earlier time. */
-function Question<T>(props: QuestionProps<T> & { id: string; doing: Action; close: () => void }) {
-  const { id, question, consequence, isHarmless = false, doIt, children, action, done, note, doing, close } = props;
-  const { setFault } = doing;
-  // oxlint-disable-next-line react-hooks/exhaustive-deps
-  useEffect(() => setFault(undefined), []);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    void doing.run(async () => {
-      const result = await action(form);
-      close();
-      await done(result);
-    });
-  };
-  return (
-    <form id={id} class="stack-s" onSubmit={submit} autocomplete="off">
-      <h2 id={`${id}-question`}>{question}</h2>
-      <p>{consequence}</p>
-      {children}
-      {note === undefined ? <Fault text={doing.fault} /> : note(doing)}
-      <footer>
-        <Button onClick={close}>Cancel</Button>
-        <SubmitButton
-          kind={isHarmless ? 'primary' : 'destructive'}
-          isBusy={doing.isBusy}
-          {...(props.busyText === undefined ? {} : { busyText: props.busyText })}
-        >
-          {doIt}
-        </SubmitButton>
-      </footer>
-    </form>
-  );
 }
 
 export interface MoreButtonProps {
