@@ -73,6 +73,15 @@ describe('generations in a browser', () => {
     const events = (await timeline.allInnerTexts()).map((text) => text.split('\n')[0]);
     expect(events).to.deep.equal(['Created', 'Started', 'Sent to the provider', 'Succeeded', 'Settled']);
     await page.getByRole('button', { name: 'Copy trace id order-17' }).waitFor();
+    await page.getByRole('tab', { name: 'Code' }).click();
+    const code = () => page.getByRole('tabpanel').locator('pre').last().innerText();
+    expect(await code())
+      .to.include('/generations')
+      .and.to.include('"prompt":"a cat alone"');
+    await page.getByRole('radio', { name: 'Python' }).check();
+    expect(await code())
+      .to.include('from darkroom_client import')
+      .and.to.include('"a cat alone"');
     await page.getByRole('tab', { name: /Ledger entries/ }).click();
     await page.getByRole('row', { name: /Charged/ }).waitFor();
     await page.keyboard.press('ArrowRight');

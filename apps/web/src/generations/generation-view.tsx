@@ -27,6 +27,7 @@ import { Tabs } from '../parts/tabs.js';
 import { announce } from '../parts/toasts.js';
 import { goTo, hrefOf } from '../places.js';
 import { Timeline } from '../parts/times.js';
+import { bodyOf, RequestCode, ROLE_TEXTS } from '../playground/code/request-code.js';
 import { cancelGeneration, inApp, readable, remove } from '../server.js';
 import type { AccountGeneration, GenerationDetail, ShownRequest } from '../server-types.js';
 import { type Data, useData, useLatest } from '../use-data.js';
@@ -263,8 +264,8 @@ function Acts({ generation, reload, close }: ActsProps) {
 const LEDGER_TEXTS = { reserved: 'Reserved', charged: 'Charged', released: 'Released' } as const;
 
 function More({ generation }: { generation: GenerationDetail }) {
-  const [tab, setTab] = useState<'request' | 'ledger' | 'deliveries'>('request');
-  const { ledger, deliveries, app } = generation;
+  const [tab, setTab] = useState<'request' | 'code' | 'ledger' | 'deliveries'>('request');
+  const { ledger, deliveries, app, request } = generation;
   const titled = (title: string, of: readonly unknown[]) => (
     <>
       {title}
@@ -273,6 +274,7 @@ function More({ generation }: { generation: GenerationDetail }) {
   );
   const panels = {
     request: () => <RequestAndResponse generation={generation} />,
+    code: () => (request === null ? null : <RequestCode request={{ ...generation, ...request }} />),
     ledger: () => (
       <Table
         labelledBy="generation-more"
@@ -297,6 +299,7 @@ function More({ generation }: { generation: GenerationDetail }) {
         select={setTab}
         tabs={[
           { name: 'request', title: 'Request and response' },
+          ...(request === null ? [] : [{ name: 'code', title: 'Code' } as const]),
           { name: 'ledger', title: titled('Ledger entries', ledger) },
           { name: 'deliveries', title: titled('Webhook deliveries', deliveries) },
         ]}
@@ -319,25 +322,11 @@ function RequestAndResponse({ generation }: { generation: GenerationDetail }) {
             : 'The request is no longer stored.'}
         </p>
       ) : (
-        <Copyable what="the request" text={JSON.stringify(requestJson(generation, request), null, 2)} />
+        <Copyable what="the request" text={JSON.stringify(bodyOf({ ...generation, ...request }), null, 2)} />
       )}
       <Copyable what="the response" text={JSON.stringify(taskJson(generation), null, 2)} />
     </div>
   );
-}
-
-/** The request as the API takes it. */
-function requestJson({ model_key, operation }: GenerationDetail, request: ShownRequest): object {
-  const { prompt, negative_prompt: negative, parameters, defaults, references } = request;
-  const given = Object.entries(parameters).filter(([name]) => !defaults.includes(name));
-  return {
-    model_key,
-    operation,
-    ...(prompt === '' ? {} : { prompt }),
-    ...(negative === undefined ? {} : { negative_prompt: negative }),
-    ...(given.length === 0 ? {} : { parameters: Object.fromEntries(given) }),
-    ...(references.length === 0 ? {} : { reference_upload_ids: references.map(({ upload_id: id }) => id) }),
-  };
 }
 
 /** What the console alone is told. */
@@ -449,8 +438,6 @@ function PromptText({ title, text = '' }: { title: string; text: string | undefi
     </section>
   );
 }
-
-const ROLE_TEXTS = { reference_image: 'Reference', start_frame: 'First frame', end_frame: 'Last frame' } as const;
 
 function References({ request }: { request: ShownRequest | null }) {
   if (request === null || request.references.length === 0) return null;
