@@ -31,6 +31,11 @@ interface TableProps<T> {
   scrolls?: string;
   /** A class of the table that makes it fit where there is no room, in place of a list. */
   fits?: string;
+  /** Rows before and after those of the items. */
+  before?: ComponentChildren;
+  after?: ComponentChildren;
+  /** Sums of all items, as a last row that is shown like them. */
+  total?: T;
   /** For rows that are links: whether this is the current one. */
   isCurrent?: (item: T) => boolean;
 }
@@ -38,6 +43,7 @@ interface TableProps<T> {
 /** A table whose rows become a list where it has no room: each cell then shows the name of its column. */
 export function Table<T>(props: TableProps<T>) {
   const { labelledBy, items, idOf, columns, isOver, menu, acts, more, empty, scrolls, fits, isCurrent } = props;
+  const { before, after, total } = props;
   const cellOf = (item: T, [name, cell, kind]: Column<T>, index: number) =>
     index === 0 ? (
       <th key={name} scope="row" class={kind}>
@@ -65,6 +71,7 @@ export function Table<T>(props: TableProps<T>) {
         </tr>
       </thead>
       <tbody>
+        {before}
         {items.map((item) => (
           <tr
             key={idOf(item)}
@@ -76,7 +83,13 @@ export function Table<T>(props: TableProps<T>) {
             {acts === undefined ? null : <td class="row-act">{acts(item)}</td>}
           </tr>
         ))}
+        {after}
       </tbody>
+      {total === undefined ? null : (
+        <tfoot>
+          <tr>{columns.map((column, index) => cellOf(total, column, index))}</tr>
+        </tfoot>
+      )}
     </table>
   );
   return (
