@@ -79,12 +79,11 @@ async function readPage(query: string, from: string | undefined, signal?: AbortS
 
 /** What is known with another page behind it, or with its first page once more. */
 function merged(known: Listed | undefined, page: Listed, isBehind: boolean): Listed {
-  if (known?.query !== page.query) return page;
-  const without = (some: Listed) => (one: AccountDelivery) =>
-    some.items.every(({ delivery_id: id }) => id !== one.delivery_id);
-  if (isBehind) return { ...page, items: [...known.items, ...page.items.filter(without(known))] };
-  const last = page.items.at(-1);
-  if (last === undefined || page.cursor === undefined) return page;
-  const behind = known.items.filter(({ created_at: at }) => at <= last.created_at).filter(without(page));
-  return behind.length === 0 ? page : { ...known, items: [...page.items, ...behind] };
+  const { query, items, cursor } = page;
+  if (known?.query !== query || (!isBehind && cursor === undefined)) return page;
+  const [above, below] = isBehind ? [known.items, items] : [items, known.items];
+  const ids = new Set(above.map(({ delivery_id: id }) => id));
+  const end = above.at(-1)?.created_at ?? '';
+  const rest = below.filter(({ delivery_id: id, created_at: at }) => (isBehind || at <= end) && !ids.has(id));
+  return { query, items: [...above, ...rest], cursor: isBehind || rest.length === 0 ? cursor : known.cursor };
 }

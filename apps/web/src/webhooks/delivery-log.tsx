@@ -148,45 +148,36 @@ function Filters() {
 
 function columns(generationOf: GenerationOf): readonly Column<AccountDelivery>[] {
   return [
-    ['Status', (delivery) => <StatusLink of={delivery} />],
+    [
+      'Status',
+      ({ delivery_id: delivery, state, event, attempts, occurred_at: at }) => (
+        <PlaceLink
+          page="webhooks"
+          id={place.value.id}
+          query={{ ...place.value.query, delivery }}
+          class="row-link"
+          keepsScroll
+          replaces
+        >
+          <HttpStatus attempt={attempts.at(-1)} />
+          <span class={state === 'delivered' ? 'visually-hidden' : isWaiting(state) ? 'state active' : 'state'}>
+            {STATES[state][0]}
+          </span>
+          <span class="visually-hidden">{`, ${event}, ${preciseTimeText(at)}`}</span>
+        </PlaceLink>
+      ),
+    ],
     ['Event', ({ event }) => <code>{event}</code>, 'wide'],
-    ['Generation', (delivery) => <GenerationName delivery={delivery} generation={generationOf(delivery)} />, 'what'],
+    ['Generation', (delivery) => generationName(delivery, generationOf(delivery)), 'what'],
     ['Tries', ({ attempts_made: tries }) => numberText(tries), 'number wide'],
     ['Time', ({ attempts }) => attempts.slice(-1).map(({ duration_ms: ms }) => spanText(ms))[0] ?? '–', 'number wide'],
     ['When', ({ occurred_at: at }) => <Time at={at} />, 'number faint'],
   ];
 }
 
-/** The whole row is its target. */
-function StatusLink({ of: delivery }: { of: AccountDelivery }) {
-  const { delivery_id, state, event, attempts, occurred_at: at } = delivery;
-  const { id, query } = place.value;
-  return (
-    <PlaceLink
-      page="webhooks"
-      id={id}
-      query={{ ...query, delivery: delivery_id }}
-      class="row-link"
-      keepsScroll
-      replaces
-    >
-      <HttpStatus attempt={attempts.at(-1)} />
-      <span class={state === 'delivered' ? 'visually-hidden' : isWaiting(delivery) ? 'state active' : 'state'}>
-        {STATES[state][0]}
-      </span>
-      <span class="visually-hidden">{`, ${event}, ${preciseTimeText(at)}`}</span>
-    </PlaceLink>
-  );
-}
-
-interface NameProps {
-  delivery: AccountDelivery;
-  generation: AccountGeneration | undefined;
-}
-
 /** A small picture and its prompt, or its id where the page does not know more. */
-function GenerationName({ delivery: { event, generation_id: id }, generation }: NameProps) {
-  const [output] = generation?.outputs ?? [];
+function generationName({ event, generation_id: id }: AccountDelivery, generation: AccountGeneration | undefined) {
+  const output = generation?.outputs[0];
   const isTest = event === 'generation.test';
   const prompt = isTest ? 'Test event' : generation?.prompt;
   return (
@@ -209,28 +200,22 @@ const RETENTION_MS = 30 * 86_400_000;
 function Nothing({ hasMore, webhook }: { hasMore: boolean; webhook: AccountWebhook | undefined }) {
   const [openedAt] = useState(() => Date.now());
   const { state, event, generation } = place.value.query;
-  if ((state ?? event ?? generation) !== undefined)
-    return (
-      <Empty
-        icon={SearchX}
-        title={hasMore ? 'No match so far' : 'No delivery matches these filters'}
-        text={hasMore ? 'Older deliveries have not been searched yet.' : 'Other deliveries are hidden by the filters.'}
-      >
+  const isFiltered = (state ?? event ?? generation) !== undefined;
+  const isOld = webhook !== undefined && openedAt - Date.parse(webhook.created_at) > RETENTION_MS;
+  const [title, text] = isFiltered
+    ? hasMore
+      ? ['No match so far', 'Older deliveries have not been searched yet.']
+      : ['No delivery matches these filters', 'Other deliveries are hidden by the filters.']
+    : isOld
+      ? ['No deliveries in the last 30 days', 'Older ones are no longer stored.']
+      : ['No deliveries yet', 'Each message appears here with its tries, as soon as it is sent.'];
+  return (
+    <Empty icon={isFiltered ? SearchX : Send} title={title} text={text}>
+      {isFiltered ? (
         <Button onClick={() => changeQuery({ state: undefined, event: undefined, generation: undefined })}>
           Clear filters
         </Button>
-      </Empty>
-    );
-  const isOld = webhook !== undefined && openedAt - Date.parse(webhook.created_at) > RETENTION_MS;
-  return (
-    <Empty
-      icon={Send}
-      title={isOld ? 'No deliveries in the last 30 days' : 'No deliveries yet'}
-      text={
-        isOld ? 'Older ones are no longer stored.' : 'Each message appears here with its tries, as soon as it is sent.'
-      }
-    >
-      {webhook === undefined ? null : (
+      ) : webhook === undefined ? null : (
         <ActionButton action={() => sendTest(webhook)} isSmall={false}>
           Send test event
         </ActionButton>

@@ -77,7 +77,7 @@ const SECOND_MS = 1_000;
 
 function Head({ delivery, changed }: { delivery: AccountDelivery; changed: () => Promise<void> }) {
   const [text, look] = STATES[delivery.state];
-  const now = useNow(isWaiting(delivery) ? SECOND_MS : undefined);
+  const now = useNow(isWaiting(delivery.state) ? SECOND_MS : undefined);
   const resend = async (): Promise<void> => {
     await change(`/deliveries/${delivery.delivery_id}/resend`);
     say('The delivery is sent again.');
@@ -90,7 +90,7 @@ function Head({ delivery, changed }: { delivery: AccountDelivery; changed: () =>
       <span class="push" />
       {delivery.state === 'cancelled' ? null : (
         <ActionButton action={resend} icon={RotateCw} busyText="Sending…">
-          {isWaiting(delivery) ? 'Send now' : 'Resend'}
+          {isWaiting(delivery.state) ? 'Send now' : 'Resend'}
         </ActionButton>
       )}
     </div>

@@ -7,6 +7,7 @@ import { Copyable, ShownOnce } from '../parts/buttons.js';
 import { ChecksField, SelectField, TextField } from '../parts/form.js';
 import { Card } from '../parts/parts.js';
 import type { MenuItem } from '../parts/overlays.js';
+import { askItem } from '../parts/table.js';
 import { announce } from '../parts/toasts.js';
 import { goTo, hrefOf, place } from '../places.js';
 import { change, inApp, remove } from '../server.js';
@@ -91,8 +92,10 @@ export function actsOf(webhook: AccountWebhook, { doing, changed, show, deleted 
         announce('The webhook is changed.');
       },
     });
-  const end = (): void =>
-    ask({
+  const items: readonly MenuItem[] = [
+    { text: isEnabled ? 'Disable' : 'Enable', icon: isEnabled ? Pause : Play, act: toggle },
+    { text: 'Rotate secret…', icon: RefreshCw, act: () => createSecret(path, url, false, show) },
+    askItem('Delete…', Trash2, {
       title: 'Delete this webhook?',
       text: `Nothing more is sent to ${url}, and its log of deliveries is removed. This can’t be undone.`,
       doIt: 'Delete webhook',
@@ -102,11 +105,7 @@ export function actsOf(webhook: AccountWebhook, { doing, changed, show, deleted 
         announce('The webhook is deleted.');
         return deleted();
       },
-    });
-  const items: readonly MenuItem[] = [
-    { text: isEnabled ? 'Disable' : 'Enable', icon: isEnabled ? Pause : Play, act: toggle },
-    { text: 'Rotate secret…', icon: RefreshCw, act: () => createSecret(path, url, false, show) },
-    { text: 'Delete…', icon: Trash2, act: end, isDangerous: true },
+    }),
   ];
   return { toggle, edit, items };
 }

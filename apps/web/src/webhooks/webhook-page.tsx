@@ -184,7 +184,7 @@ function DeliveryFigures({ query, waiting }: { query: string; waiting: number })
         { name: 'Failed', value: numberText(failed), note: failed === 0 ? 'none gave up' : 'gave up, or not sent' },
         {
           name: 'Waiting',
-          value: numberText(Math.max(waiting, all.filter(isWaiting).length)),
+          value: numberText(Math.max(waiting, all.filter(({ state }) => isWaiting(state)).length)),
           note: next === undefined ? 'no delivery waits' : ['next try ', <Time key="next" at={next} />],
         },
         {

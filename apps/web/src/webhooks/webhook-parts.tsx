@@ -32,17 +32,16 @@ export function HealthBadge({ of: { health } }: { of: AccountWebhook }) {
   return <Badge look={look}>{text}</Badge>;
 }
 
-export function isWaiting({ state }: Delivery): boolean {
+export function isWaiting(state: DeliveryState): boolean {
   return state === 'pending' || state === 'retrying';
 }
 
 /** What the word for the state does not say; the time until the next try counts down with `now`. */
-export function stateNote(delivery: Delivery, now: number): string {
-  const { state, attempts_made: tries, next_attempt_at: next } = delivery;
+export function stateNote({ state, attempts_made: tries, next_attempt_at: next }: Delivery, now: number): string {
   if (state === 'disabled') return 'The webhook was disabled.';
   if (state === 'cancelled') return 'The generation or the webhook was deleted.';
   if (state === 'exhausted') return tries === 1 ? 'after 1 try' : `after ${numberText(tries)} tries`;
-  if (!isWaiting(delivery)) return '';
+  if (!isWaiting(state)) return '';
   const seconds = next === undefined ? 0 : Math.ceil((Date.parse(next) - now) / 1_000);
   if (seconds > 0) return `next try in ${seconds < 60 ? `${seconds} s` : spanText(seconds * 1_000)}`;
   return state === 'pending' ? 'sending now' : 'trying again now';

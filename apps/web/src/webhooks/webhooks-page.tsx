@@ -94,19 +94,16 @@ function Webhooks({ all, show, button }: ListProps & { button: preact.ComponentC
               ];
             }}
             empty={
-              lines.length > 0 ? (
-                <Empty icon={WebhookIcon} title="No webhooks in this App" text={hidden}>
+              <Empty
+                icon={WebhookIcon}
+                {...(lines.length > 0 ? { title: 'No webhooks in this App', text: hidden } : NONE)}
+              >
+                {lines.length > 0 ? (
                   <Button onClick={() => changeQuery({ app: undefined })}>Show all Apps</Button>
-                </Empty>
-              ) : (
-                <Empty
-                  icon={WebhookIcon}
-                  title="No webhooks yet"
-                  text="Without a webhook a program asks for the status of each generation until it ends."
-                >
-                  {button}
-                </Empty>
-              )
+                ) : (
+                  button
+                )}
+              </Empty>
             }
           />
         )}
@@ -114,6 +111,11 @@ function Webhooks({ all, show, button }: ListProps & { button: preact.ComponentC
     </Card>
   );
 }
+
+const NONE = {
+  title: 'No webhooks yet',
+  text: 'Without a webhook a program asks for the status of each generation until it ends.',
+};
 
 /** A webhook, or the URLs that single generations of an App name. */
 type Line = AccountWebhook | PerRequestWebhooks;
@@ -144,7 +146,21 @@ function columns(nameOf: ReturnType<typeof useAppNames>): readonly Column<Line>[
     ],
     ['App', ({ app }) => nameOf(app)],
     ['Events', (line) => (isWebhook(line) ? <EventTags events={line.events} /> : <span class="faint">The end</span>)],
-    ['Health', (line) => <Health of={line} />, 'health'],
+    [
+      'Health',
+      (line) => {
+        if (isWebhook(line))
+          return (
+            <div>
+              <HealthBadge of={line} />
+              {line.health.state === 'healthy' ? null : <small>{line.health.reason}</small>}
+            </div>
+          );
+        const isUnused = line.last_success_at === null && line.last_failure_at === null;
+        return isUnused ? <Badge>Unused</Badge> : <span class="faint">Each for itself</span>;
+      },
+      'health',
+    ],
     [
       'Last success',
       (line) => {
@@ -154,21 +170,6 @@ function columns(nameOf: ReturnType<typeof useAppNames>): readonly Column<Line>[
     ],
     ['Waiting', (line) => numberText(healthOf(line).waiting), 'number'],
   ];
-}
-
-function Health({ of }: { of: Line }) {
-  if (!isWebhook(of))
-    return of.last_success_at === null && of.last_failure_at === null ? (
-      <Badge>Unused</Badge>
-    ) : (
-      <span class="faint">Each for itself</span>
-    );
-  return (
-    <div>
-      <HealthBadge of={of} />
-      {of.health.state === 'healthy' ? null : <small>{of.health.reason}</small>}
-    </div>
-  );
 }
 
 /** An account with one App has nothing to choose. */
