@@ -57,9 +57,9 @@ function PasswordCard({ overview: { person, session } }: PageProps) {
       </Card>
     );
   const submit = async (fields: FormData, form: HTMLFormElement): Promise<void> => {
-    const wanted = textOf(fields, 'new');
+    const wanted = textOf(fields, 'new_password');
     if (wanted !== textOf(fields, 'again')) throw new Explained('The two new passwords differ.', '/again');
-    const current = hasOne ? { current_password: textOf(fields, 'current') } : {};
+    const current = hasOne ? { current_password: textOf(fields, 'current_password') } : {};
     await change('/password', { ...current, new_password: wanted });
     form.reset();
     announce('The password is set. You are signed out everywhere else, and your programs are disconnected.');
@@ -84,20 +84,13 @@ function PasswordCard({ overview: { person, session } }: PageProps) {
         {/* Password managers keep the password under this name. */}
         <input type="email" name="email" value={person.email} autocomplete="username" readOnly hidden />
         {hasOne ? (
-          <TextField
-            {...field}
-            label="Current password"
-            name="current"
-            pointer="/current_password"
-            autocomplete="current-password"
-          />
+          <TextField {...field} label="Current password" name="current_password" autocomplete="current-password" />
         ) : null}
         <div class="fields">
           <TextField
             {...newField}
             label="New password"
-            name="new"
-            pointer="/new_password"
+            name="new_password"
             hint={`At least ${newField.minLength} characters.`}
           />
           <TextField {...newField} label="New password again" name="again" />

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { Check, Images, WandSparkles } from 'lucide-preact';
 import type { Usage, UsageRow } from '../api-types.js';
 import { useApps } from '../apps/usable-apps.js';
-import { dayText, numberText, spanText } from '../format.js';
+import { dayText, numberText, percentText, spanText } from '../format.js';
 import { useGenerationList } from '../generations/generation-list.js';
 import { isOpen } from '../generations/generation-texts.js';
 import { Gallery, GallerySkeleton } from '../media/gallery.js';
@@ -172,12 +172,7 @@ function Sums({ overview, appId, generations }: SumsProps) {
   );
 }
 
-const changes = new Intl.NumberFormat(undefined, {
-  style: 'percent',
-  signDisplay: 'exceptZero',
-  maximumFractionDigits: 0,
-});
-const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const changes = new Intl.NumberFormat(undefined, { style: 'percent', signDisplay: 'exceptZero' });
 
 interface WeekProps extends PageProps {
   rows: readonly UsageRow[];
@@ -189,12 +184,8 @@ function WeekFigures({ overview: { account }, rows, generations }: WeekProps) {
   const middle = dayAgo(WEEK - 1);
   const sum = (of: 'charged_credits' | 'generations' | 'failed', isThisWeek = true): number =>
     rows.reduce((all, row) => all + ((row.day ?? '') >= middle === isThisWeek ? row[of] : 0), 0);
-  const [charged, before, count, failed] = [
-    sum('charged_credits'),
-    sum('charged_credits', false),
-    sum('generations'),
-    sum('failed'),
-  ];
+  const [charged, before] = [sum('charged_credits'), sum('charged_credits', false)];
+  const [count, failed] = [sum('generations'), sum('failed')];
   const times = generations
     .flatMap(({ status, created_at: from, completed_at: to }) =>
       status === 'succeeded' && to !== undefined ? Date.parse(to) - Date.parse(from) : [],
@@ -214,7 +205,7 @@ function WeekFigures({ overview: { account }, rows, generations }: WeekProps) {
         {
           name: 'Generations, last 7 days',
           value: numberText(count),
-          unit: count === 0 ? undefined : `${percents.format((count - failed) / count)} did not fail`,
+          unit: count === 0 ? undefined : `${percentText((count - failed) / count)} did not fail`,
           note: failed === 0 ? 'None failed' : `${numberText(failed)} failed, none charged`,
         },
         {

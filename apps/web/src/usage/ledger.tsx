@@ -6,7 +6,7 @@ import { type Column, TableCard } from '../parts/table.js';
 import { inApp } from '../server.js';
 import { currency } from '../session.js';
 import { usePages } from '../use-data.js';
-import { KIND_TEXTS } from './entry-kinds.js';
+import { KIND_TEXTS } from './usage-data.js';
 
 const PAGE = 25;
 

@@ -1,4 +1,4 @@
-import type { Usage, UsageRow } from '../api-types.js';
+import type { Entry, Usage, UsageRow } from '../api-types.js';
 import type { Series } from '../parts/plot.js';
 import { inApp, read } from '../server.js';
 
@@ -54,3 +54,12 @@ export function mediaByDay(rows: readonly UsageRow[], { from, to }: Range, of: '
   }
   return days;
 }
+
+/** What an entry of the ledger has done. */
+export const KIND_TEXTS: Readonly<Record<Entry['kind'], string>> = {
+  grant: 'Granted',
+  adjustment: 'Adjusted',
+  hold: 'Reserved',
+  charge: 'Charged',
+  release: 'Released',
+};

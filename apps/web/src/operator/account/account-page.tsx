@@ -8,7 +8,7 @@ import { MenuButton, type MenuItem } from '../../parts/overlays.js';
 import { Attention, Badge, Empty, Fault, Figures, Loaded, Time } from '../../parts/parts.js';
 import { askItem, type Column, None, TableCard } from '../../parts/table.js';
 import { change } from '../../server.js';
-import { KIND_TEXTS } from '../../usage/entry-kinds.js';
+import { KIND_TEXTS } from '../../usage/usage-data.js';
 import { afterChange, useData, usePages } from '../../use-data.js';
 import { type Account, accountState } from '../account-list.js';
 import { AreaPage, counted, linkTo, type Numbers, type Said, understood } from '../area-page.js';
