@@ -7,7 +7,7 @@ import { lazy } from '../frame/lazy.js';
 import { Gallery, GallerySkeleton, overList } from '../media/gallery.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
 import { useModels } from '../models/use-models.js';
-import { Button } from '../parts/buttons.js';
+import { Button, MoreButton } from '../parts/buttons.js';
 import { SearchField, Segments, SelectFilter } from '../parts/fields.js';
 import { Icon } from '../parts/icon.js';
 import { Dialog } from '../parts/overlays.js';
@@ -17,7 +17,8 @@ import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import { inApp } from '../server.js';
 import type { AccountGeneration, Key } from '../server-types.js';
 import { useData, useLatest } from '../use-data.js';
-import { type GenerationFilter, type GenerationsList, useGenerationList } from './generation-list.js';
+import type { Followed } from '../use-followed.js';
+import { type GenerationFilter, useGenerationList } from './generation-list.js';
 import { creatorText, isOpen, promptOf, STATUS_LOOKS, STATUS_TEXTS, statusOf } from './generation-texts.js';
 
 /** Loaded with the first generation that is opened. */
@@ -160,7 +161,11 @@ interface ListingProps {
 function Listing({ filter, isGrid, openId }: ListingProps) {
   const list = useGenerationList(filter);
   const { items, fault, waiting } = list;
-  const end = useEndReached(list);
+  const end = useEndReached(list.more);
+  const showNew = (): void => {
+    list.showWaiting();
+    window.scrollTo(0, 0);
+  };
   return (
     <div class="generations">
       <Fault text={fault}>
@@ -169,7 +174,7 @@ function Listing({ filter, isGrid, openId }: ListingProps) {
         </Button>
       </Fault>
       {waiting === 0 ? null : (
-        <button type="button" class="button primary small new-pill" onClick={list.showWaiting}>
+        <button type="button" class="button primary small new-pill" onClick={showNew}>
           {waiting === 1 ? '1 new' : `${numberText(waiting)} new`}
         </button>
       )}
@@ -177,24 +182,21 @@ function Listing({ filter, isGrid, openId }: ListingProps) {
       {items === undefined ? null : items.length === 0 ? (
         <Nothing filter={filter} />
       ) : (
-        <Days items={items} filter={filter} isGrid={isGrid} hasMore={list.hasMore} />
+        <Days items={items} filter={filter} isGrid={isGrid} hasMore={list.more !== undefined} />
       )}
-      {list.hasMore ? (
-        <div ref={end} class="more">
-          <Button isBusy={list.isReading} onClick={() => void list.more()}>
-            Show more
-          </Button>
-        </div>
-      ) : null}
+      <div ref={end}>
+        <MoreButton pages={list} />
+      </div>
       <GenerationDrawer id={openId} items={items ?? []} />
     </div>
   );
 }
 
 /** Loads the next page when the end of the list is near. The button does it for those who do not scroll. */
-function useEndReached({ more, hasMore }: GenerationsList) {
+function useEndReached(more: Followed<unknown>['more']) {
   const end = useRef<HTMLDivElement>(null);
-  const load = useLatest(() => void more());
+  const load = useLatest(() => void more?.());
+  const hasMore = more !== undefined;
   useEffect(() => {
     const element = end.current;
     if (element === null || !hasMore) return;

@@ -17,12 +17,24 @@ import { changeQuery, place } from '../places.js';
 import type { AccountDelivery, AccountGeneration, AccountWebhook, App } from '../server-types.js';
 import { change, read } from '../server.js';
 import { useData } from '../use-data.js';
-import { type Deliveries, useDeliveryList } from './delivery-list.js';
+import { type FollowOptions, useFollowed } from '../use-followed.js';
 import { DeliveryView } from './delivery-view.js';
 import { pathOf, sendTest } from './webhook-acts.js';
-import { HttpStatus, isWaiting, PER_REQUEST, STATES } from './webhook-parts.js';
+import { type Deliveries, HttpStatus, isWaiting, PER_REQUEST, STATES } from './webhook-parts.js';
 
 const PAGE = 50;
+/** A try takes up to 15 seconds; one that is much overdue waits for its turn. */
+const SENDING_MS = 20_000;
+const POLL_MS = { sending: 1_000, resting: 4_000 };
+const FOLLOWING: FollowOptions<AccountDelivery> = {
+  name: 'deliveries',
+  idOf: ({ delivery_id: id }) => id,
+  delayOf: (items) => {
+    const isDue = ({ next_attempt_at: next = '' }: AccountDelivery): boolean =>
+      Math.abs(Date.parse(next) - Date.now()) < SENDING_MS;
+    return items.some(isDue) ? POLL_MS.sending : POLL_MS.resting;
+  },
+};
 /** Whether there is room for a delivery beside the log. */
 const room = matchMedia('(min-width: 1181px)');
 const isWide = signal(room.matches);
@@ -37,7 +49,7 @@ export function DeliveryLog({ app, webhook }: { app: App; webhook?: AccountWebho
   const query = new URLSearchParams({ webhook_id: webhookId, app_id: app.id, limit: String(PAGE) });
   for (const [name, value] of Object.entries({ state, event, generation_id: generation }))
     if (value !== undefined) query.set(name, value);
-  const list = useDeliveryList(query.toString());
+  const list = useFollowed<AccountDelivery>(`/deliveries?${query.toString()}`, FOLLOWING);
   const generationOf = useGenerations(app.id);
   const { items, fault, reload } = list;
   // The newest one of the beginning stays, whatever comes after it.
@@ -81,7 +93,7 @@ export function DeliveryLog({ app, webhook }: { app: App; webhook?: AccountWebho
               labelledBy="deliveries"
               fits="log-table"
               items={shown}
-              idOf={(one) => one.delivery_id}
+              idOf={FOLLOWING.idOf}
               isCurrent={(one) => one.delivery_id === selected}
               columns={columns(generationOf)}
               more={{ what: 'deliveries', pages: list }}

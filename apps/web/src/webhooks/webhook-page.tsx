@@ -9,10 +9,17 @@ import { ActionFault, Attention, Fault, Figures, Loaded, Page, Time } from '../p
 import { goTo, hrefOf } from '../places.js';
 import type { AccountWebhook, AllWebhooks, App } from '../server-types.js';
 import { type Data, useAction, useData } from '../use-data.js';
-import type { Deliveries } from './delivery-list.js';
 import { DeliveryLog } from './delivery-log.js';
 import { actsOf, createAppSecret, sendTest, useSecretCard } from './webhook-acts.js';
-import { EventTags, HealthBadge, isWaiting, PER_REQUEST, shortUrl, useAppNames } from './webhook-parts.js';
+import {
+  type Deliveries,
+  EventTags,
+  HealthBadge,
+  isWaiting,
+  PER_REQUEST,
+  shortUrl,
+  useAppNames,
+} from './webhook-parts.js';
 
 const POLL_MS = 10_000;
 const ABOVE = { page: 'webhooks', text: 'Webhooks' } as const;

@@ -4,10 +4,16 @@ import { appName, useApps } from '../apps/usable-apps.js';
 import { numberText, spanText } from '../format.js';
 import { Icon } from '../parts/icon.js';
 import { Badge, type Look } from '../parts/parts.js';
-import type { AccountWebhook, App } from '../server-types.js';
+import type { AccountDelivery, AccountWebhook, App } from '../server-types.js';
 
 /** Names the URLs of single generations, in place of a webhook. */
 export const PER_REQUEST = 'default';
+
+/** A page of deliveries. */
+export interface Deliveries {
+  readonly deliveries: readonly AccountDelivery[];
+  readonly next_cursor?: string;
+}
 
 type Words<T extends string> = Readonly<Record<T, readonly [text: string, look?: Look]>>;
 
