@@ -4,8 +4,8 @@ import { useApps } from '../apps/usable-apps.js';
 import { numberText } from '../format.js';
 import { Button } from '../parts/buttons.js';
 import { SelectFilter } from '../parts/fields.js';
-import { ActionFault, Badge, Card, Empty, Loaded, Page, PlaceLink, SkeletonRows, Time } from '../parts/parts.js';
-import { type Column, Named, Table } from '../parts/table.js';
+import { ActionFault, Badge, Card, Empty, Page, PlaceLink, Time } from '../parts/parts.js';
+import { type Column, Named, TableCard } from '../parts/table.js';
 import { announce } from '../parts/toasts.js';
 import { changeQuery, place } from '../places.js';
 import type { AccountWebhook, AllWebhooks, PerRequestWebhooks } from '../server-types.js';
@@ -70,45 +70,37 @@ function Webhooks({ all, show, button }: ListProps & { button: preact.ComponentC
   };
   const hidden = lines.length === 1 ? 'Another App has one.' : `Other Apps have ${numberText(lines.length)}.`;
   return (
-    <Card id="webhooks" title="Webhooks" isFlush actions={<AppFilter lines={lines} />}>
+    <TableCard
+      id="webhooks"
+      title="Webhooks"
+      actions={<AppFilter lines={lines} />}
+      data={all}
+      what="webhooks"
+      items={lines.filter((line) => app === undefined || line.app.id === app)}
+      idOf={(line) => (isWebhook(line) ? line.webhook_id : line.app.id)}
+      columns={columns(nameOf)}
+      menu={(line) => {
+        if (!isWebhook(line)) {
+          const rotate = (): void => createAppSecret(line.app.id, nameOf(line.app), false, show);
+          const name = `per-request webhooks of ${nameOf(line.app)}`;
+          return [name, { text: 'Rotate secret…', icon: RefreshCw, act: rotate }];
+        }
+        const { edit, items } = actsOf(line, { doing, changed: all.reload, show, deleted });
+        return [
+          shortUrl(line.url),
+          { text: 'Send test event', icon: Send, act: () => void doing.run(() => sendTest(line)) },
+          { text: 'Edit…', icon: Pencil, act: edit },
+          ...items,
+        ];
+      }}
+      empty={
+        <Empty icon={WebhookIcon} {...(lines.length > 0 ? { title: 'No webhooks in this App', text: hidden } : NONE)}>
+          {lines.length > 0 ? <Button onClick={() => changeQuery({ app: undefined })}>Show all Apps</Button> : button}
+        </Empty>
+      }
+    >
       <ActionFault doing={doing} />
-      <Loaded data={all} what="webhooks" skeleton={<SkeletonRows />}>
-        {() => (
-          <Table
-            labelledBy="webhooks"
-            items={lines.filter((line) => app === undefined || line.app.id === app)}
-            idOf={(line) => (isWebhook(line) ? line.webhook_id : line.app.id)}
-            columns={columns(nameOf)}
-            menu={(line) => {
-              if (!isWebhook(line)) {
-                const rotate = (): void => createAppSecret(line.app.id, nameOf(line.app), false, show);
-                const name = `per-request webhooks of ${nameOf(line.app)}`;
-                return [name, { text: 'Rotate secret…', icon: RefreshCw, act: rotate }];
-              }
-              const { edit, items } = actsOf(line, { doing, changed: all.reload, show, deleted });
-              return [
-                shortUrl(line.url),
-                { text: 'Send test event', icon: Send, act: () => void doing.run(() => sendTest(line)) },
-                { text: 'Edit…', icon: Pencil, act: edit },
-                ...items,
-              ];
-            }}
-            empty={
-              <Empty
-                icon={WebhookIcon}
-                {...(lines.length > 0 ? { title: 'No webhooks in this App', text: hidden } : NONE)}
-              >
-                {lines.length > 0 ? (
-                  <Button onClick={() => changeQuery({ app: undefined })}>Show all Apps</Button>
-                ) : (
-                  button
-                )}
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
-    </Card>
+    </TableCard>
   );
 }
 
