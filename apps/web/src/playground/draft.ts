@@ -7,11 +7,8 @@ export interface Setup {
   readonly texts: Readonly<Record<string, string>>;
 }
 
-export interface Draft {
-  /** The generation that was shown while it was written; empty for none. */
-  readonly from: string;
-  readonly setup: Setup;
-}
+/** With the generation that was shown while it was written; empty for none. */
+type Draft = { readonly from: string; readonly setup: Setup };
 
 const PREFIX = 'darkroom.draft.';
 

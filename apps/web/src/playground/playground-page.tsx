@@ -28,13 +28,14 @@ export function PlaygroundPage({ overview }: PageProps) {
         </div>
       ) : (
         <Loaded data={models} what="models" skeleton={skeleton}>
-          {([first, ...others]) =>
-            first === undefined ? (
+          {(all) => {
+            const [first, ...others] = all.toSorted((a, b) => Number(a.is_test) - Number(b.is_test));
+            return first === undefined ? (
               <Empty icon={Package} title="No models yet" text="The operator has no model in the catalog." />
             ) : (
               <Playground overview={overview} models={[first, ...others]} />
-            )
-          }
+            );
+          }}
         </Loaded>
       )}
     </Page>

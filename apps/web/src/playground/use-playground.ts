@@ -42,6 +42,7 @@ export type View = 'result' | 'code' | 'json';
 /** A request whose result is shown. */
 export type Asked = Pick<CodeRequest, 'model_key' | 'prompt' | 'negative_prompt' | 'parameters' | 'defaults'>;
 
+/** Those for tests are the last. */
 export type Models = readonly [ConsoleModel, ...ConsoleModel[]];
 type Root = { readonly current: HTMLElement | null };
 
@@ -57,7 +58,7 @@ export function usePlayground(overview: Overview, models: Models, root: Root) {
   const [warned, setWarned] = useState('');
   const details = useData(from === undefined ? '' : `/generations/${encodeURIComponent(from)}`, { load: readDetails });
   const history = useHistory(appId);
-  const filling = useFilling({ form, references, models, details: details.value, from, appId });
+  const filling = useFilling(form, references, models, details.value);
   useEffect(() => keepDraft(account.id, { from: from ?? '', setup }), [account.id, from, setup]);
 
   const files = model.limits.max_reference_uploads === 0 ? [] : references.all;
@@ -191,10 +192,9 @@ function useForm(models: Models, accountId: string) {
 function initialSetup(models: Models, accountId: string): Setup {
   const { from = '', model: named, example } = place.value.query;
   const shown = models.find(({ model_key: key }) => key === named)?.examples[Number(example)];
-  const first = models.find(({ is_test: isTest }) => !isTest) ?? models[0];
   if (named !== undefined && shown !== undefined) return setupOf(models, { ...shown, model_key: named });
   const draft = readDraft(accountId);
-  const setup = draft?.from === from ? draft.setup : setupOf(models, { model_key: first.model_key });
+  const setup = draft?.from === from ? draft.setup : setupOf(models, { model_key: models[0].model_key });
   return named === undefined ? setup : { ...setup, model_key: named };
 }
 
@@ -245,44 +245,33 @@ function useHistory(appId: string) {
   return { generations, reload };
 }
 
-interface FillingParts {
-  form: Form;
-  references: References;
-  models: Models;
-  details: GenerationDetail | undefined;
-  from: string | undefined;
-  appId: string;
-}
-
 /** Fills the form with the request of the generation that is shown, unless the person is writing another one. */
-function useFilling({ form, references, models, details, from, appId }: FillingParts) {
+function useFilling(form: Form, references: References, models: Models, details: GenerationDetail | undefined) {
   /** The generation that the form has been filled for, and the setup as it was then. */
-  const filledFor = useRef(form.setup.prompt === '' ? undefined : from);
+  const filledFor = useRef(form.setup.prompt === '' ? undefined : place.value.query['from']);
   const filled = useRef('');
   const current = keyOf(form.setup);
-  const isSame =
-    details !== undefined &&
-    details.request !== null &&
-    keyOf(setupOf(models, { ...details.request, model_key: details.model_key })) === current;
-  const fill = (setup: Setup): void => {
+  const setupFor = ({ request, model_key }: GenerationDetail): Setup | undefined =>
+    request === null ? undefined : setupOf(models, { ...request, model_key });
+  const wanted = details && setupFor(details);
+  const isSame = wanted !== undefined && keyOf(wanted) === current;
+  const adopt = (of: GenerationDetail): void => {
+    const setup = setupFor(of);
+    if (setup === undefined) return;
     filled.current = keyOf(setup);
     form.replace(setup);
-  };
-  const adopt = ({ request, model_key, app }: GenerationDetail): void => {
-    if (request === null) return;
-    fill(setupOf(models, { ...request, model_key }));
-    void references.adopt(request.references, app.id === appId);
+    void references.adopt(of.request?.references ?? [], of.app.id);
   };
   useEffect(() => {
     if (details === undefined) return;
     if (isSame) filled.current = current;
     const isEdited = filled.current !== current && form.setup.prompt !== '';
-    if (filledFor.current === from || isEdited) return;
-    filledFor.current = from;
+    if (filledFor.current === details.generation_id || isEdited) return;
+    filledFor.current = details.generation_id;
     adopt(details);
     // When another generation is shown, and not when the form changes.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [from, details?.generation_id]);
+  }, [details?.generation_id]);
   const created = (id: string): void => {
     filledFor.current = id;
     filled.current = current;

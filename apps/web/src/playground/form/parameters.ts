@@ -1,23 +1,9 @@
 import type { Json, JsonObject, Model } from '../../api-types.js';
 
+type Kind = 'shapes' | 'segments' | 'select' | 'switch' | 'stepper' | 'seed' | 'number' | 'text' | 'long' | 'json';
+
 /** A parameter as it is entered. */
-export interface ParameterField {
-  /** Its name in the API; empty for all parameters as one text, where the schema does not list them. */
-  readonly name: string;
-  readonly label: string;
-  /** What the schema says of it, where the field needs it. */
-  readonly hint: string;
-  /** What it takes, such as "1 to 4", where the field does not show that. */
-  readonly note: string | undefined;
-  readonly isRequired: boolean;
-  readonly defaultValue: Json | undefined;
-  /** `json`: as text, where no simpler field takes all its values. */
-  readonly kind: 'shapes' | 'segments' | 'select' | 'switch' | 'stepper' | 'seed' | 'number' | 'text' | 'long' | 'json';
-  readonly choices: readonly Json[];
-  readonly min: number | undefined;
-  readonly max: number | undefined;
-  readonly step: number | 'any';
-}
+export type ParameterField = ReturnType<typeof fieldOf>;
 
 /** A text of more characters than this gets more lines. */
 const LONG = 120;
@@ -41,10 +27,10 @@ export function parameterFields({ input_schema: schema, modality }: Model): read
     .sort((a, b) => rank(a) - rank(b));
 }
 
-function fieldOf(name: string, schema: JsonObject, isRequired: boolean, modality: string): ParameterField {
+function fieldOf(name: string, schema: JsonObject, isRequired: boolean, modality: string) {
   const { title, description, default: defaultValue, enum: among, type, multipleOf } = schema;
   const [min, max, longest] = ['minimum', 'maximum', 'maxLength'].map((rule) => numberOf(schema[rule]));
-  const step = numberOf(multipleOf) ?? (type === 'integer' ? 1 : 'any');
+  const step: number | 'any' = numberOf(multipleOf) ?? (type === 'integer' ? 1 : 'any');
   const choices: readonly Json[] = Array.isArray(among) ? among : [];
   const kind = kindOf();
   const bounds =
@@ -59,12 +45,15 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean, modality
   const notes = isRequired && defaultValue === undefined && !isGroup ? ['required', bounds] : [bounds];
   const isPlain = kind === 'shapes' || kind === 'seed' || isCount(name);
   return {
+    /** Its name in the API; empty for all parameters as one text, where the schema does not list them. */
     name,
     label: typeof title === 'string' && title !== '' ? title : labelOf(name, modality),
     hint: typeof description === 'string' && !isPlain ? description : '',
+    /** What it takes, such as "1 to 4", where the field does not show that. */
     note: kind === 'seed' ? 'empty is random' : notes.filter((note) => note !== '').join(', ') || undefined,
     isRequired,
     defaultValue,
+    /** `json`: as text, where no simpler field takes all its values. */
     kind,
     choices,
     min,
@@ -73,7 +62,7 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean, modality
   };
 
   /** Rules that the field does not support are left to the server, whose error is shown at the field. */
-  function kindOf(): ParameterField['kind'] {
+  function kindOf(): Kind {
     if (Array.isArray(among)) {
       if (choices.length <= MAX_SHAPES && choices.every((one) => shapeOf(one) !== undefined)) return 'shapes';
       // All are shown only where one of them is in effect, or must be chosen.

@@ -74,9 +74,9 @@ export function useReferences(appId: string, model: Model) {
           }
         : undefined,
     /** Replaces all by those of an earlier generation of the same App; copies of those of another App are added. */
-    adopt: async (earlier: ShownRequest['references'], isSameApp: boolean): Promise<void> => {
+    adopt: async (earlier: ShownRequest['references'], earlierAppId: string): Promise<void> => {
       const stored = earlier.filter(({ url }) => url !== undefined);
-      if (isSameApp) {
+      if (earlierAppId === appId) {
         stopAll();
         setAll(
           stored.map(({ url, ...one }) => {

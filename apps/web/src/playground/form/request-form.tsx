@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { ChevronDown, FlaskConical, Plus, Zap } from 'lucide-preact';
+import { ChevronDown, Plus, Zap } from 'lucide-preact';
 import { numberText, spanText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
-import { Field } from '../../parts/form.js';
+import { type ControlProps, Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
 import { priceText } from '../../models/use-models.js';
@@ -53,7 +53,7 @@ function ModelPicker({ play: { models, model, change } }: { play: Playground }) 
     },
   }));
   if (models.length > listed.length)
-    items.push({ text: 'Show test models', icon: FlaskConical, isStaying: true, act: () => setTests(true) });
+    items.push({ text: 'Show test models', isStaying: true, act: () => setTests(true) });
   const { display_name: name, description, sample, usual_ms: usual } = model;
   return (
     <div class="stack-s">
@@ -92,6 +92,15 @@ function Prompts({ play }: { play: Playground }) {
   const [isWanted, setWanted] = useState(false);
   const hasNegative = limits.negative_prompt && (isWanted || negative !== '');
   const length = [...prompt].length;
+  const area = (name: 'prompt' | 'negative_prompt', more: object) => (control: ControlProps) => (
+    <textarea
+      {...control}
+      class="input"
+      value={setup[name]}
+      onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
+      {...more}
+    />
+  );
   return (
     <div class="stack-s">
       {rule === 'none' ? null : (
@@ -100,16 +109,7 @@ function Prompts({ play }: { play: Playground }) {
           note={rule === 'optional' ? rule : undefined}
           error={length > most ? `At most ${numberText(most)} characters.` : faultAt('/prompt')}
         >
-          {(control) => (
-            <textarea
-              {...control}
-              class="input"
-              rows={4}
-              value={prompt}
-              aria-required={rule === 'required' || undefined}
-              onInput={({ currentTarget }) => change({ prompt: currentTarget.value })}
-            />
-          )}
+          {area('prompt', { 'rows': 4, 'aria-required': rule === 'required' || undefined })}
         </Field>
       )}
       <div class="row wrap prompt-tools">
@@ -135,17 +135,8 @@ function Prompts({ play }: { play: Playground }) {
       </div>
       {hasNegative ? (
         <Field label="Negative prompt" note="what to leave out" error={faultAt('/negative_prompt')}>
-          {(control) => (
-            <textarea
-              {...control}
-              class="input"
-              rows={2}
-              value={negative}
-              // The field that a person has just asked for takes the focus.
-              {...(isWanted && negative === '' ? { ref: focusOnce } : {})}
-              onInput={({ currentTarget }) => change({ negative_prompt: currentTarget.value })}
-            />
-          )}
+          {/* The field that a person has just asked for takes the focus. */}
+          {area('negative_prompt', { rows: 2, ...(isWanted && negative === '' ? { ref: focusOnce } : {}) })}
         </Field>
       ) : null}
     </div>

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { CircleAlert, CircleSlash, Clock, Film } from 'lucide-preact';
+import { CircleAlert, CircleSlash, Clock, Video } from 'lucide-preact';
 import { STATUS_TEXTS } from '../../generations/generation-texts.js';
 import { Picture, ratioOf, thumbnailsOf } from '../../media/picture.js';
 import { Icon } from '../../parts/icon.js';
@@ -73,7 +73,7 @@ function Thumb({ of }: { of: AccountGeneration }) {
     <span class="thumb" style={{ aspectRatio: ratio.toFixed(3) }}>
       <Picture output={first} thumbnails={thumbnailsOf(of, first)} alt="" shownWidth={Math.round(64 * ratio)} />
       {outputs.length < 2 && modality === 'image' ? null : (
-        <span class="mark">{modality === 'video' ? <Icon of={Film} size={12} /> : outputs.length}</span>
+        <span class="mark">{modality === 'video' ? <Icon of={Video} size={12} /> : outputs.length}</span>
       )}
     </span>
   );
