@@ -70,7 +70,7 @@ export function KeyFields({
           label="Expires"
           hint={expiryHint(expiry)}
           name="expiry"
-          pointer={expiry === DATE ? '' : '/expires_at'}
+          pointer={expiry === DATE ? undefined : '/expires_at'}
           chosen={expiry}
           changed={setExpiry}
           options={EXPIRIES}
