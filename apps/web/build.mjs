@@ -3,11 +3,13 @@
  * service load as they are. All that the console loads is in dist/web: nothing is inline, nothing comes from outside. Each text has
  * compressed copies beside it, which the server picks from.
  */
+import { minify } from '@swc/core';
 import { build } from 'esbuild';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compressAll, licencesOf } from '../served-files.mjs';
 
 const BASE = '/console/';
@@ -35,7 +37,8 @@ copyPackaged(at('../../dist/packages'));
 /** The names of assets contain a hash of their content, so that browsers may keep them. */
 async function buildConsole(target) {
   rmSync(target, { recursive: true, force: true });
-  const { metafile } = await build({
+  const icons = await drawIcons(join(target, 'assets'));
+  const { metafile, outputFiles } = await build({
     absWorkingDir: target.slice(0, target.lastIndexOf('/dist/')),
     entryPoints: [at('src/main.tsx')],
     bundle: true,
@@ -51,10 +54,13 @@ async function buildConsole(target) {
     assetNames: '[name]-[hash]',
     loader: { '.woff2': 'file' },
     legalComments: 'none',
-    define: { 'process.env.NODE_ENV': '"production"' },
+    define: { 'process.env.NODE_ENV': '"production"', 'ICONS_URL': JSON.stringify(`${BASE}assets/${icons}`) },
     metafile: true,
+    write: false,
     logLevel: 'warning',
   });
+  for (const { path, contents, text } of outputFiles)
+    writeFileSync(path, extname(path) === '.js' ? await shortened(text) : contents);
   const outputs = Object.entries(metafile.outputs);
   const urlOf = (file) => BASE + relative('dist/web', file);
   const [entry, { imports, cssBundle }] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
@@ -72,6 +78,45 @@ async function buildConsole(target) {
   writeFileSync(join(target, 'index.html'), page.replace(source, head.join('\n    ')));
   writeFileSync(join(target, 'licences.txt'), licencesOf(BUNDLED));
   compressAll(target);
+}
+
+/** A script with the same effect that is 3 % smaller after compression: esbuild does not look across statements. */
+async function shortened(script) {
+  const { code } = await minify(script, { compress: { passes: 2 }, mangle: true, module: true });
+  return code;
+}
+
+/** Draws the icons that the console names into one file, each as a symbol with that id. Returns the name of the file. */
+async function drawIcons(folder) {
+  const { outputFiles } = await build({
+    stdin: { contents: "export * from './icon-names.ts'", resolveDir: at('src/parts') },
+    bundle: true,
+    format: 'esm',
+    write: false,
+  });
+  const { ICON_NAMES } = await import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
+  );
+  const drawings = dirname(
+    createRequire(import.meta.url)
+      .resolve('lucide-preact')
+      .replace('/cjs/', '/esm/'),
+  );
+  const symbols = await Promise.all(
+    ICON_NAMES.map(async (name) => {
+      const { __iconData: icon } = await import(pathToFileURL(join(drawings, 'icons', `${name}.mjs`)).href);
+      const shapes = icon.node.map(([shape, { key: _, ...attributes }]) => {
+        const written = Object.entries(attributes).map(([attribute, value]) => `${attribute}="${value}"`);
+        return `<${shape} ${written.join(' ')}/>`;
+      });
+      return `<symbol id="${name}" viewBox="0 0 24 24">${shapes.join('')}</symbol>`;
+    }),
+  );
+  const drawn = `<svg xmlns="http://www.w3.org/2000/svg">${symbols.join('')}</svg>`;
+  const name = `icons-${createHash('sha256').update(drawn).digest('hex').slice(0, 8)}.svg`;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), drawn);
+  return name;
 }
 
 /** Styles, fonts and the script of the pages that the server renders. */

@@ -1,6 +1,5 @@
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { SearchX } from 'lucide-preact';
 import { Frame } from './frame/frame.js';
 import { GenerationsPage } from './generations/generations-page.js';
 import { ModelsPage } from './models/models-page.js';
@@ -69,7 +68,7 @@ function NotFound() {
   return (
     <Page title="Page not found">
       <Empty
-        icon={SearchX}
+        icon="search-x"
         title="There is no page at this address"
         text="It may have moved, or the address is incomplete."
       >

@@ -1,4 +1,3 @@
-import { LogOut, Monitor, Smartphone } from 'lucide-preact';
 import { reloadOverview, signOut } from '../session.js';
 import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
 import { ask } from '../parts/ask.js';
@@ -23,7 +22,7 @@ export function AccountPage({ overview }: PageProps) {
           id="person"
           title="You"
           actions={
-            <Button isSmall icon={LogOut} onClick={signOut}>
+            <Button isSmall icon="log-out" onClick={signOut}>
               Sign out
             </Button>
           }
@@ -200,7 +199,7 @@ function SessionList() {
               return (
                 <ItemOfList
                   key={one.id}
-                  icon={/Mobi|Android|iPhone/.test(userAgent) ? Smartphone : Monitor}
+                  icon={/Mobi|Android|iPhone/.test(userAgent) ? 'smartphone' : 'monitor'}
                   name={[
                     browser,
                     isCurrent ? (

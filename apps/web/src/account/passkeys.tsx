@@ -1,4 +1,3 @@
-import { KeyRound } from 'lucide-preact';
 import { dateText, textOf } from '../format.js';
 import { ask } from '../parts/ask.js';
 import { Button } from '../parts/buttons.js';
@@ -50,7 +49,7 @@ export function PasskeyList({ overview }: PageProps) {
                 {passkeys.map((passkey) => (
                   <ItemOfList
                     key={passkey.id}
-                    icon={KeyRound}
+                    icon="key-round"
                     name={passkey.name}
                     note={
                       <>

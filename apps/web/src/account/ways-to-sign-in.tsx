@@ -1,13 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import type { LucideIcon } from 'lucide-preact';
 import { ask, type Question } from '../parts/ask.js';
 import { Button } from '../parts/buttons.js';
-import { Icon } from '../parts/icon.js';
+import { Icon, type IconName } from '../parts/icon.js';
 import { SignInButton } from '../parts/parts.js';
 import { hasNoWayBack, overview } from '../session.js';
 
 interface ItemProps {
-  icon?: LucideIcon;
+  icon?: IconName;
   name: ComponentChildren;
   note: ComponentChildren;
   /** The buttons. */

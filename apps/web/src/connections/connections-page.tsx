@@ -1,4 +1,3 @@
-import { Plug, Unplug } from 'lucide-preact';
 import { dateText } from '../format.js';
 import { ask } from '../parts/ask.js';
 import { Button } from '../parts/buttons.js';
@@ -54,7 +53,7 @@ function Connections({ hasMcp }: { hasMcp: boolean }) {
           <Button
             kind="danger"
             isSmall
-            icon={Unplug}
+            icon="unplug"
             label={`Disconnect ${one.client_name}`}
             onClick={() => disconnect(one)}
           >
@@ -62,7 +61,7 @@ function Connections({ hasMcp }: { hasMcp: boolean }) {
           </Button>
         ) : null
       }
-      empty={<Empty icon={Plug} title="No connections yet" text={next} />}
+      empty={<Empty icon="plug" title="No connections yet" text={next} />}
     />
   );
 }

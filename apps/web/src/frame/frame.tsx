@@ -1,50 +1,27 @@
 import type { ComponentChildren } from 'preact';
-import {
-  Book,
-  ChartColumn,
-  CircleUser,
-  Ellipsis,
-  FileText,
-  Gauge,
-  House,
-  Images,
-  KeyRound,
-  LogOut,
-  type LucideIcon,
-  Menu,
-  Package,
-  Plug,
-  Rows3,
-  Search,
-  Server,
-  ShieldCheck,
-  UsersRound,
-  WandSparkles,
-  Webhook,
-} from 'lucide-preact';
-import { Icon } from '../parts/icon.js';
+import { Icon, type IconName } from '../parts/icon.js';
 import { MenuButton } from '../parts/overlays.js';
 import { PlaceLink } from '../parts/parts.js';
 import { hrefOf, type PageName, PAGES, place } from '../places.js';
 import { overview, signOut } from '../session.js';
 import { COMMAND, openPalette } from './shortcuts.js';
 
-const ICONS: Readonly<Record<PageName, LucideIcon>> = {
-  'overview': House,
-  'playground': WandSparkles,
-  'generations': Images,
-  'models': Package,
-  'usage': ChartColumn,
-  'keys': KeyRound,
-  'webhooks': Webhook,
-  'connections': Plug,
-  'account': CircleUser,
-  'operator': Gauge,
-  'operator-queue': Rows3,
-  'operator-providers': Server,
-  'operator-accounts': UsersRound,
-  'operator-catalog': FileText,
-  'operator-ledger': ShieldCheck,
+const ICONS: Readonly<Record<PageName, IconName>> = {
+  'overview': 'house',
+  'playground': 'wand-sparkles',
+  'generations': 'images',
+  'models': 'package',
+  'usage': 'chart-column',
+  'keys': 'key-round',
+  'webhooks': 'webhook',
+  'connections': 'plug',
+  'account': 'circle-user',
+  'operator': 'gauge',
+  'operator-queue': 'rows-3',
+  'operator-providers': 'server',
+  'operator-accounts': 'users-round',
+  'operator-catalog': 'file-text',
+  'operator-ledger': 'shield-check',
 };
 
 const MAIN = ['overview', 'playground', 'generations', 'models', 'usage'] as const satisfies readonly PageName[];
@@ -59,7 +36,7 @@ const OPERATOR = [
 ] as const satisfies readonly PageName[];
 
 /** The icon of a page wherever it is listed. */
-export function iconOf(page: PageName): LucideIcon {
+export function iconOf(page: PageName): IconName {
   return ICONS[page];
 }
 
@@ -94,7 +71,7 @@ function Sidebar() {
         Darkroom
       </PlaceLink>
       <button type="button" class="jump" onClick={openPalette}>
-        <Icon of={Search} size={14} />
+        <Icon of="search" size={14} />
         Search or jump to
         <span aria-hidden="true">
           <kbd>{COMMAND}</kbd>
@@ -108,7 +85,7 @@ function Sidebar() {
       <Links pages={DEVELOPERS} labelledBy="nav-developers">
         <li>
           <a href="/docs">
-            <Icon of={Book} />
+            <Icon of="book" />
             API reference
           </a>
         </li>
@@ -176,12 +153,12 @@ function Me({ name, email }: { readonly name: string; readonly email: string }) 
             <span class="cut">{name}</span>
             <span class="cut">{email}</span>
           </span>
-          <Icon of={Ellipsis} size={14} />
+          <Icon of="ellipsis" size={14} />
         </>
       }
       items={[
-        { text: 'Account settings', icon: CircleUser, href: hrefOf('account') },
-        { text: 'Sign out', icon: LogOut, act: signOut },
+        { text: 'Account settings', icon: 'circle-user', href: hrefOf('account') },
+        { text: 'Sign out', icon: 'log-out', act: signOut },
       ]}
     />
   );
@@ -192,19 +169,19 @@ function BottomBar() {
   return (
     <nav class="bottom-bar" aria-label="Short">
       <PlaceLink page="overview" isCurrent={page === 'overview'}>
-        <Icon of={House} size={18} />
+        <Icon of="house" size={18} />
         Home
       </PlaceLink>
       <PlaceLink page="playground" isCurrent={page === 'playground'}>
-        <Icon of={WandSparkles} size={18} />
+        <Icon of="wand-sparkles" size={18} />
         Create
       </PlaceLink>
       <PlaceLink page="generations" isCurrent={page === 'generations'}>
-        <Icon of={Images} size={18} />
+        <Icon of="images" size={18} />
         Generations
       </PlaceLink>
       <button type="button" popovertarget="sidebar">
-        <Icon of={Menu} size={18} />
+        <Icon of="menu" size={18} />
         More
       </button>
     </nav>

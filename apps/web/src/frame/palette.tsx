@@ -1,21 +1,8 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import {
-  Book,
-  Copy,
-  Images,
-  Keyboard,
-  KeyRound,
-  LogOut,
-  type LucideIcon,
-  Search,
-  SunMoon,
-  WandSparkles,
-  Webhook,
-} from 'lucide-preact';
 import { promptOf } from '../generations/generation-texts.js';
 import { useModels } from '../models/use-models.js';
 import { AskDialog } from '../parts/ask-dialog.js';
-import { Icon } from '../parts/icon.js';
+import { Icon, type IconName } from '../parts/icon.js';
 import { Button, copyText } from '../parts/buttons.js';
 import { Dialog } from '../parts/overlays.js';
 import { announce, say } from '../parts/toasts.js';
@@ -25,7 +12,7 @@ import { overview, signOut } from '../session.js';
 import { useData } from '../use-data.js';
 import { iconOf } from './frame.js';
 import { handedPrompt, isHelpOpen, isPaletteOpen, ShortcutList, SHORTCUTS, SINGLE_KEYS } from './shortcuts.js';
-import { theme, THEMES } from './preferences.js';
+import { type Theme, theme, THEMES } from './preferences.js';
 
 /** What can be chosen in the palette. */
 interface Entry {
@@ -34,7 +21,7 @@ interface Entry {
   readonly note?: string;
   /** What people may type besides its text. */
   readonly words?: string;
-  readonly icon: LucideIcon;
+  readonly icon: IconName;
   /** The address of a picture to show instead of the icon. */
   readonly picture?: string | undefined;
   readonly run: () => void;
@@ -107,7 +94,7 @@ function Finder({ close }: { readonly close: () => void }) {
   return (
     <>
       <div class="search">
-        <Icon of={Search} />
+        <Icon of="search" />
         <input
           class="input"
           role="combobox"
@@ -228,38 +215,25 @@ function acts(): readonly Entry[] {
   const copyUrl = async (url: string): Promise<void> => {
     if (await copyText(url, 'the MCP address')) announce('The MCP address is copied.');
   };
+  const act = (text: string, icon: IconName, words: string, run: () => void): Entry => ({ text, icon, words, run });
+  const showHelp = (): void => {
+    isHelpOpen.value = true;
+  };
+  const switchTo = (one: Theme) => (): void => {
+    theme.value = one;
+  };
+  const isNew = { query: { new: '1' } };
   return [
-    { text: 'New generation', words: 'create playground', icon: WandSparkles, run: () => goTo(hrefOf('playground')) },
-    {
-      text: 'Create key',
-      words: 'api new',
-      icon: KeyRound,
-      run: () => goTo(hrefOf('keys', { query: { new: '1' } })),
-    },
-    {
-      text: 'New webhook',
-      words: 'create',
-      icon: Webhook,
-      run: () => goTo(hrefOf('webhooks', { query: { new: '1' } })),
-    },
-    ...(mcpUrl === null ? [] : [{ text: 'Copy MCP address', icon: Copy, run: () => void copyUrl(mcpUrl) }]),
-    ...THEMES.filter((one) => one !== theme.value).map((one) => ({
-      text: `Switch to the ${one} theme`,
-      words: 'appearance dark light mode',
-      icon: SunMoon,
-      run: () => {
-        theme.value = one;
-      },
-    })),
-    {
-      text: 'Keyboard shortcuts',
-      icon: Keyboard,
-      run: () => {
-        isHelpOpen.value = true;
-      },
-    },
-    { text: 'API reference', words: 'docs', icon: Book, run: () => window.location.assign('/docs') },
-    { text: 'Sign out', words: 'log', icon: LogOut, run: signOut },
+    act('New generation', 'wand-sparkles', 'create playground', () => goTo(hrefOf('playground'))),
+    act('Create key', 'key-round', 'api new', () => goTo(hrefOf('keys', isNew))),
+    act('New webhook', 'webhook', 'create', () => goTo(hrefOf('webhooks', isNew))),
+    ...(mcpUrl === null ? [] : [act('Copy MCP address', 'copy', '', () => void copyUrl(mcpUrl))]),
+    ...THEMES.filter((one) => one !== theme.value).map((one) =>
+      act(`Switch to the ${one} theme`, 'sun-moon', 'appearance dark light mode', switchTo(one)),
+    ),
+    act('Keyboard shortcuts', 'keyboard', '', showHelp),
+    act('API reference', 'book', 'docs', () => window.location.assign('/docs')),
+    act('Sign out', 'log-out', 'log', signOut),
   ];
 }
 
@@ -274,7 +248,7 @@ function useCreate(text: string): readonly Entry[] {
     {
       text: `Create “${text}” with ${name}`,
       note: 'Playground',
-      icon: WandSparkles,
+      icon: 'wand-sparkles',
       run: () => {
         handedPrompt.value = text;
         goTo(hrefOf('playground', { query: { model: key } }));
@@ -297,7 +271,7 @@ function useGenerations(text: string): readonly Entry[] {
   return (value?.generations ?? []).map((generation) => ({
     text: promptOf(generation),
     note: generation.status,
-    icon: Images,
+    icon: 'images',
     picture: generation.thumbnails[0]?.small,
     run: () => goTo(hrefOf('generations', { id: generation.generation_id })),
   }));

@@ -1,16 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import {
-  ChevronLeft,
-  ChevronRight,
-  CircleAlert,
-  Clock,
-  Download,
-  Ellipsis,
-  Link as LinkIcon,
-  Maximize2,
-  WandSparkles,
-  X,
-} from 'lucide-preact';
 import type { Output } from '../api-types.js';
 import { ageText, dateText, numberText, preciseTimeText, spanText } from '../format.js';
 import { hasShortcuts } from '../frame/preferences.js';
@@ -19,7 +7,7 @@ import { Picture, ratioOf } from '../media/picture.js';
 import { saveOutput } from '../media/save-output.js';
 import { ask } from '../parts/ask.js';
 import { ActionButton, Button, Copyable, CopyableId, useCopy } from '../parts/buttons.js';
-import { Icon } from '../parts/icon.js';
+import { Icon, type IconName } from '../parts/icon.js';
 import { MenuButton } from '../parts/overlays.js';
 import { Badge, creditsText, Facts, Loaded, Page, PlaceLink, Time } from '../parts/parts.js';
 import { Table } from '../parts/table.js';
@@ -52,7 +40,7 @@ export function GenerationView({ id, known, newer, older, close }: GenerationVie
     if (href !== undefined) goTo(href, { keepsScroll: true, replaces: true });
   };
   useKeys({ j: go(older), k: go(newer) });
-  const step = (icon: typeof X, label: string, href: string | undefined) => (
+  const step = (icon: IconName, label: string, href: string | undefined) => (
     <Button kind="quiet" icon={icon} label={label} isDisabled={href === undefined} onClick={go(href)} />
   );
   return (
@@ -60,9 +48,9 @@ export function GenerationView({ id, known, newer, older, close }: GenerationVie
       {close === undefined ? null : (
         <header class="drawer-head">
           <h2 class="cut">{promptOf(detail.value ?? known)}</h2>
-          {step(ChevronLeft, 'Newer (K)', newer)}
-          {step(ChevronRight, 'Older (J)', older)}
-          <Button kind="quiet" icon={X} label="Close" onClick={close} />
+          {step('chevron-left', 'Newer (K)', newer)}
+          {step('chevron-right', 'Older (J)', older)}
+          <Button kind="quiet" icon="x" label="Close" onClick={close} />
         </header>
       )}
       <Loaded data={detail} what="the generation" skeleton={<div class="skeleton stage-skeleton" />}>
@@ -131,8 +119,8 @@ function Main({ generation, detail, close }: MainProps) {
               reload={detail.reload}
             />
             <div class="tools">
-              <Button isSmall icon={Maximize2} label="Full screen (F)" onClick={() => setOpen(at)} />
-              <Button isSmall icon={Download} onClick={() => void saveOutput(shown.output, shown.filename)}>
+              <Button isSmall icon="maximize-2" label="Full screen (F)" onClick={() => setOpen(at)} />
+              <Button isSmall icon="download" onClick={() => void saveOutput(shown.output, shown.filename)}>
                 Download
               </Button>
             </div>
@@ -171,7 +159,7 @@ function StageState({ generation, progress }: { generation: GenerationDetail; pr
     );
   return (
     <div class="stage-state">
-      <Icon of={removedAt === null ? CircleAlert : Clock} size={24} />
+      <Icon of={removedAt === null ? 'circle-alert' : 'clock'} size={24} />
       <p>
         {removedAt === null
           ? (error?.message ?? `${STATUS_TEXTS[status]} without an output.`)
@@ -242,18 +230,18 @@ function Acts({ generation, reload, close }: ActsProps) {
       ) : null}
       {generation.request === null ? null : (
         <PlaceLink page="playground" query={{ from: id }} class="button primary">
-          <Icon of={WandSparkles} size={14} />
+          <Icon of="wand-sparkles" size={14} />
           Open in playground
         </PlaceLink>
       )}
-      <Button icon={LinkIcon} onClick={() => void copy()}>
+      <Button icon="link" onClick={() => void copy()}>
         {isCopied ? 'Copied' : 'Copy link'}
       </Button>
       {isOpen(generation) ? null : (
         <MenuButton
           label="More actions"
           class="button square"
-          button={<Icon of={Ellipsis} size={14} />}
+          button={<Icon of="ellipsis" size={14} />}
           items={[{ text: 'Delete…', isDangerous: true, act: askToDelete }]}
         />
       )}

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Grid2x2, Images, List, SearchX, WandSparkles } from 'lucide-preact';
 import { STATUSES, type UsageRow } from '../api-types.js';
 import { appName, useApps } from '../apps/usable-apps.js';
 import { dayText, numberText } from '../format.js';
@@ -45,12 +44,12 @@ export function GenerationsPage() {
             value={view}
             changed={(next) => changeQuery({ view: next === 'grid' ? undefined : next })}
             options={[
-              { value: 'grid', text: <Icon of={Grid2x2} size={14} />, label: 'Grid' },
-              { value: 'list', text: <Icon of={List} size={14} />, label: 'List' },
+              { value: 'grid', text: <Icon of="grid-2x2" size={14} />, label: 'Grid' },
+              { value: 'list', text: <Icon of="list" size={14} />, label: 'List' },
             ]}
           />
           <PlaceLink page="playground" class="button primary">
-            <Icon of={WandSparkles} size={14} />
+            <Icon of="wand-sparkles" size={14} />
             New generation
           </PlaceLink>
         </span>
@@ -220,7 +219,7 @@ function Nothing({ filter: { q, status, model, ...others } }: { filter: Generati
     <div class="panel">
       {isFiltered ? (
         <Empty
-          icon={SearchX}
+          icon="search-x"
           title={parts.length === 0 ? 'Nothing matches these filters' : `Nothing matches ${parts.join(', ')}`}
           text="Other generations of the account are hidden by the filters."
         >
@@ -228,7 +227,7 @@ function Nothing({ filter: { q, status, model, ...others } }: { filter: Generati
         </Empty>
       ) : (
         <Empty
-          icon={Images}
+          icon="images"
           title="No generations yet"
           text="What the playground, the API and connected assistants create appears here."
         >

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Ban, Images, KeyRound, Plus } from 'lucide-preact';
 import { dateText, numberText, SCOPE_TEXTS } from '../format.js';
-import { ask } from '../parts/ask.js';
 import { Button } from '../parts/buttons.js';
 import { SearchField, SelectFilter } from '../parts/fields.js';
 import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps, SkeletonRows } from '../parts/parts.js';
 import { ScopeTags } from '../parts/scope-tags.js';
-import { type Column, copyItem, Named, None, Table } from '../parts/table.js';
+import type { MenuItem } from '../parts/overlays.js';
+import { askItem, type Column, copyItem, Named, None, Table } from '../parts/table.js';
 import { Expiry, UsedOn } from '../parts/times.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { Key } from '../server-types.js';
@@ -48,7 +47,7 @@ export function KeysPage({ overview }: PageProps) {
       lead="A key lets a program create generations and spend the credits of this account. Everybody in the account sees all keys. A revoked key stops working within 5 seconds."
       actions={
         isCreating ? null : (
-          <Button id="create-key" kind="primary" icon={Plus} onClick={open}>
+          <Button id="create-key" kind="primary" icon="plus" onClick={open}>
             Create key
           </Button>
         )
@@ -74,8 +73,8 @@ function Keys({ keys, create }: { keys: Data<KeyList>; create: (() => void) | un
   const active = all.filter(({ is_over: isOver }) => !isOver).length;
   const matching = all.filter((key) => matches(key, q) && (app === undefined || key.app.id === app));
   const shown = matching.filter(({ is_over: isOver }) => ended !== undefined || !isOver);
-  const revoke = ({ id, name }: Key): void =>
-    ask({
+  const revoke = ({ id, name }: Key): MenuItem =>
+    askItem('Revoke…', 'ban', {
       title: `Revoke the key “${name}”?`,
       text: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
       doIt: 'Revoke key',
@@ -105,10 +104,10 @@ function Keys({ keys, create }: { keys: Data<KeyList>; create: (() => void) | un
               copyItem(key.id),
               {
                 text: 'Show its generations',
-                icon: Images,
+                icon: 'images',
                 act: () => goTo(hrefOf('generations', { query: { key: key.id } })),
               },
-              ...(key.is_over ? [] : [{ text: 'Revoke…', icon: Ban, act: () => revoke(key), isDangerous: true }]),
+              ...(key.is_over ? [] : [revoke(key)]),
             ]}
             more={{
               what: 'keys',
@@ -118,9 +117,9 @@ function Keys({ keys, create }: { keys: Data<KeyList>; create: (() => void) | un
               all.length > 0 ? (
                 <NoneShown ended={matching.length} />
               ) : (
-                <Empty icon={KeyRound} title="No API keys yet" text="A program needs a key to call the API.">
+                <Empty icon="key-round" title="No API keys yet" text="A program needs a key to call the API.">
                   {create === undefined ? null : (
-                    <Button kind="primary" icon={Plus} onClick={create}>
+                    <Button kind="primary" icon="plus" onClick={create}>
                       Create key
                     </Button>
                   )}
@@ -208,7 +207,7 @@ function NoneShown({ ended }: { ended: number }) {
   const isFiltered = q !== undefined || app !== undefined;
   const text = ended === 0 ? undefined : `${ended === 1 ? 'One key has' : `${numberText(ended)} keys have`} ended.`;
   return (
-    <Empty icon={KeyRound} title={isFiltered ? 'No active key matches' : 'No active keys'} text={text}>
+    <Empty icon="key-round" title={isFiltered ? 'No active key matches' : 'No active keys'} text={text}>
       {ended === 0 ? null : <Button onClick={() => changeQuery({ ended: '1' })}>Show ended keys</Button>}
       {isFiltered ? <Button onClick={() => changeQuery({ q: undefined, app: undefined })}>Clear filters</Button> : null}
     </Empty>

@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { CircleAlert, CircleSlash, Clock, Layers, Play } from 'lucide-preact';
 import { lengthText } from '../format.js';
-import { Icon } from '../parts/icon.js';
+import { Icon, type IconName } from '../parts/icon.js';
 import { Badge, PlaceLink, Time } from '../parts/parts.js';
 import type { AccountGeneration } from '../server-types.js';
 import { promptOf } from '../generations/generation-texts.js';
@@ -110,13 +109,13 @@ function Tile({ generation, widthPx, heightPx, isFirst }: TileProps) {
 function Shot({ generation, widthPx, isFirst }: Omit<TileProps, 'heightPx'>) {
   const { outputs, status, error } = generation;
   const [output] = outputs;
-  const state = (icon: typeof Clock, text: string, look = 'state') => (
+  const state = (icon: IconName, text: string, look = 'state') => (
     <span class={look}>
       <Icon of={icon} />
       <span class="state-text">{text}</span>
     </span>
   );
-  if (generation.outputs_removed_at !== null) return state(Clock, 'Expired');
+  if (generation.outputs_removed_at !== null) return state('clock', 'Expired');
   if (status === 'running')
     return (
       <span class="state run">
@@ -131,8 +130,8 @@ function Shot({ generation, widthPx, isFirst }: Omit<TileProps, 'heightPx'>) {
     );
   if (output === undefined)
     return status === 'failed'
-      ? state(CircleAlert, error?.message ?? 'Failed', 'state fail')
-      : state(CircleSlash, status === 'cancelled' ? 'Cancelled' : 'No output');
+      ? state('circle-alert', error?.message ?? 'Failed', 'state fail')
+      : state('circle-slash', status === 'cancelled' ? 'Cancelled' : 'No output');
   return (
     <>
       <Picture
@@ -144,14 +143,14 @@ function Shot({ generation, widthPx, isFirst }: Omit<TileProps, 'heightPx'>) {
       />
       {output.duration_ms === undefined ? null : (
         <span class="mark">
-          <Icon of={Play} size={12} />
+          <Icon of="play" size={12} />
           <span class="visually-hidden">Video, </span>
           {lengthText(output.duration_ms)}
         </span>
       )}
       {outputs.length < 2 ? null : (
         <span class="mark">
-          <Icon of={Layers} size={12} />
+          <Icon of="layers" size={12} />
           {outputs.length}
           <span class="visually-hidden"> outputs</span>
         </span>

@@ -1,5 +1,5 @@
+import type { IconName } from '../parts/icon.js';
 import { useState } from 'preact/hooks';
-import { ChevronLeft, ChevronRight, Download, Link, X, ZoomIn, ZoomOut } from 'lucide-preact';
 import type { Output, Task } from '../api-types.js';
 import { Button, useCopy } from '../parts/buttons.js';
 import { Dialog } from '../parts/overlays.js';
@@ -94,7 +94,7 @@ export function Lightbox({ outputs, at, open }: LightboxProps) {
     step(by)?.();
     event.stopPropagation();
   };
-  const stepButton = (name: string, icon: typeof X, label: string, go: (() => void) | undefined) => (
+  const stepButton = (name: string, icon: IconName, label: string, go: (() => void) | undefined) => (
     <Button class={name} icon={icon} label={label} isDisabled={go === undefined} onClick={() => go?.()} />
   );
   return (
@@ -110,8 +110,8 @@ export function Lightbox({ outputs, at, open }: LightboxProps) {
           <Stage key={shown.output.media_id} shown={shown} close={() => open(undefined)} />
           {outputs.length < 2 ? null : (
             <>
-              {stepButton('previous', ChevronLeft, 'Previous', step(-1))}
-              {stepButton('next', ChevronRight, 'Next', step(1))}
+              {stepButton('previous', 'chevron-left', 'Previous', step(-1))}
+              {stepButton('next', 'chevron-right', 'Next', step(1))}
               <p class="position" aria-live="polite">{`${at + 1} of ${outputs.length}`}</p>
             </>
           )}
@@ -133,14 +133,14 @@ function Stage({ shown, close }: { shown: Shown; close: () => void }) {
       <div class="tools">
         {isVideo ? null : (
           <Button
-            icon={isZoomed ? ZoomOut : ZoomIn}
+            icon={isZoomed ? 'zoom-out' : 'zoom-in'}
             label={isZoomed ? 'Fit to the window' : 'Show at 100 %'}
             onClick={zoom}
           />
         )}
-        <Button icon={Link} label={isCopied ? 'Copied' : 'Copy link'} onClick={() => void copy()} />
-        <Button icon={Download} label="Download" onClick={() => void saveOutput(output, shown.filename)} />
-        <Button icon={X} label="Close" onClick={close} />
+        <Button icon="link" label={isCopied ? 'Copied' : 'Copy link'} onClick={() => void copy()} />
+        <Button icon="download" label="Download" onClick={() => void saveOutput(output, shown.filename)} />
+        <Button icon="x" label="Close" onClick={close} />
       </div>
       <div class={isZoomed ? 'light zoomed' : 'light'}>
         {isVideo ? (

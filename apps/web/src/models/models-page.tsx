@@ -1,4 +1,3 @@
-import { Clock, ImageIcon, Package, SearchX, Video, WandSparkles } from 'lucide-preact';
 import type { Json, JsonObject } from '../api-types.js';
 import { spanText } from '../format.js';
 import { Copyable } from '../parts/buttons.js';
@@ -41,7 +40,7 @@ export function ModelsPage({ overview }: PageProps) {
               {all.length === 0 ? (
                 <div class="panel">
                   <Empty
-                    icon={Package}
+                    icon="package"
                     title="No models yet"
                     text="The operator of this service adds models to its catalog."
                   />
@@ -73,7 +72,7 @@ export function ModelCards({ models }: { models: readonly ConsoleModel[] }) {
   return (
     <ul class="model-cards">
       {models.map(({ model_key: key, display_name: name, is_test: isTest, sample, usual_ms: usual, ...model }) => {
-        const icon = model.modality === 'video' ? Video : ImageIcon;
+        const icon = model.modality === 'video' ? 'video' : 'image';
         return (
           <li key={key} class="panel">
             <PlaceLink page="models" id={key} class="model-card">
@@ -95,7 +94,7 @@ export function ModelCards({ models }: { models: readonly ConsoleModel[] }) {
                   {model.modality === 'video' ? 'Video' : 'Image'}
                   {usual === null ? null : (
                     <>
-                      <Icon of={Clock} size={12} />
+                      <Icon of="clock" size={12} />
                       {`usually ${spanText(usual)}`}
                     </>
                   )}
@@ -112,7 +111,7 @@ export function ModelCards({ models }: { models: readonly ConsoleModel[] }) {
 function UnknownModel({ id }: { id: string }) {
   return (
     <div class="panel">
-      <Empty icon={SearchX} title={`No model “${id}”`} text="It may have been removed from the catalog.">
+      <Empty icon="search-x" title={`No model “${id}”`} text="It may have been removed from the catalog.">
         <PlaceLink page="models" class="button">
           All models
         </PlaceLink>
@@ -133,7 +132,7 @@ function SingleModel({ model, url }: { model: ConsoleModel; url: string }) {
         <p>{description}</p>
         <span class="row wrap">
           <PlaceLink page="playground" query={{ model: key }} class="button primary">
-            <Icon of={WandSparkles} size={14} />
+            <Icon of="wand-sparkles" size={14} />
             Open in playground
           </PlaceLink>
           <PlaceLink page="generations" query={{ model: key }} class="button">

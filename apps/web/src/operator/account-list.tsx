@@ -1,4 +1,3 @@
-import { SearchX, UsersRound } from 'lucide-preact';
 import { dateText, numberText, textOf } from '../format.js';
 import { Button } from '../parts/buttons.js';
 import { SearchField } from '../parts/fields.js';
@@ -54,12 +53,12 @@ export function AccountList() {
 
 function noAccounts(search: string, hasMore: boolean) {
   if (hasMore)
-    return <Empty icon={SearchX} title="None of the first accounts matches" text="Load more to search on." />;
+    return <Empty icon="search-x" title="None of the first accounts matches" text="Load more to search on." />;
   if (search === '')
-    return <Empty icon={UsersRound} title="No accounts yet" text="An account has credits, people and keys." />;
+    return <Empty icon="users-round" title="No accounts yet" text="An account has credits, people and keys." />;
   return (
     <Empty
-      icon={SearchX}
+      icon="search-x"
       title="No account matches"
       text="Enter a part of its name, the e-mail address of a person, or the id of an account, App, key, person or generation."
     >

@@ -1,5 +1,4 @@
 import type { ComponentProps } from 'preact';
-import { Plus } from 'lucide-preact';
 import { numberText } from '../format.js';
 import { ask, type Question } from '../parts/ask.js';
 import { Button } from '../parts/buttons.js';
@@ -44,7 +43,7 @@ export function createButton<T>(
   const doIt = `Create ${what}`;
   const act = (): void => ask({ title: doIt, isHarmless: true, doIt, ...question });
   return (
-    <Button icon={Plus} kind={kind} isSmall={kind === undefined} onClick={act}>
+    <Button icon="plus" kind={kind} isSmall={kind === undefined} onClick={act}>
       {doIt}…
     </Button>
   );

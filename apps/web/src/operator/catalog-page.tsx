@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { CircleAlert, CircleCheck, FileText } from 'lucide-preact';
 import { numberText, percentText } from '../format.js';
 import { ask } from '../parts/ask.js';
 import { Button, Copyable } from '../parts/buttons.js';
@@ -113,7 +112,7 @@ function FileState({ learnt }: { learnt: CatalogCheck }) {
         <ul class="list small">
           {faults.map(({ line, message }) => (
             <li key={`${line} ${message}`}>
-              <Icon of={CircleAlert} size={14} />
+              <Icon of="circle-alert" size={14} />
               {line === undefined ? null : <span class="num nowrap muted">{`Line ${line}`}</span>}
               <span class="grow">{message}</span>
             </li>
@@ -139,7 +138,7 @@ function FileState({ learnt }: { learnt: CatalogCheck }) {
         <Facts facts={lines} />
       ) : (
         <p class="row small">
-          <Icon of={CircleCheck} />
+          <Icon of="circle-check" />
           The file has what this process uses.
         </p>
       )}
@@ -169,7 +168,7 @@ function Contents({ catalog }: { catalog: Catalog }) {
         items={models}
         idOf={(model) => model.model_key}
         columns={COLUMNS}
-        empty={<Empty icon={FileText} title="No models" text="Add some to the file, then reload it." />}
+        empty={<Empty icon="file-text" title="No models" text="Add some to the file, then reload it." />}
       />
       <Card id="text" title="Text" note="As this process has read it">
         {text === undefined ? (

@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import { CircleCheck } from 'lucide-preact';
 import { numberText } from '../format.js';
 import { Button } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
@@ -109,7 +108,7 @@ function Outcome({ said, isRunning }: { said: CheckLine | undefined; isRunning: 
   if (said?.findings?.length === 0)
     return (
       <p class="row good">
-        <Icon of={CircleCheck} />
+        <Icon of="circle-check" />
         {said.accounts === 1 ? 'The one account balances.' : `All ${numberText(said.accounts)} accounts balance.`}
       </p>
     );

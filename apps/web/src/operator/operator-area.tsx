@@ -1,5 +1,4 @@
 import type { ComponentType } from 'preact';
-import { KeyRound, ShieldX } from 'lucide-preact';
 import { Attention, Empty, Page, type PageProps, SignInButton } from '../parts/parts.js';
 import { place, titleOf, type PageName } from '../places.js';
 import { AccountList } from './account-list.js';
@@ -34,7 +33,7 @@ function whyNot({ has_operator_area: isOperator, person }: PageProps['overview']
   if (!isOperator)
     return (
       <Empty
-        icon={ShieldX}
+        icon="shield-x"
         title="You need operator rights to see this"
         text="Another operator can give them to you with darkroom people promote."
       />
@@ -47,7 +46,7 @@ function whyNot({ has_operator_area: isOperator, person }: PageProps['overview']
     );
   return (
     <Empty
-      icon={KeyRound}
+      icon="key-round"
       title="Operator pages need a passkey"
       text={
         <>

@@ -1,4 +1,3 @@
-import { Server } from 'lucide-preact';
 import { ageText, numberText, preciseTimeText, spanText } from '../format.js';
 import { Badge, Card, Empty, Facts, Loaded, type Look, Meter, Time } from '../parts/parts.js';
 import { type Column, None, Table } from '../parts/table.js';
@@ -56,7 +55,7 @@ export function ProvidersPage() {
           shown.length === 0 ? (
             <div class="panel">
               <Empty
-                icon={Server}
+                icon="server"
                 title="No providers yet"
                 text="Add one under providers in the configuration, and restart."
               />

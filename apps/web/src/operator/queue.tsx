@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { Inbox } from 'lucide-preact';
 import type { Json, Task } from '../api-types.js';
 import { ageText, numberText, preciseTimeText } from '../format.js';
 import { isOpen, STATUS_LOOKS, STATUS_TEXTS, TIMELINE_TEXTS } from '../generations/generation-texts.js';
@@ -70,7 +69,7 @@ export function QueuePage() {
               more={{ pages: work, what: 'generations' }}
               empty={
                 <Empty
-                  icon={Inbox}
+                  icon="inbox"
                   title="Nothing is waiting"
                   text="Queued and running generations of all accounts appear here."
                 />

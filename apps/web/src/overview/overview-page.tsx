@@ -1,5 +1,4 @@
 import { useMemo } from 'preact/hooks';
-import { Check, Images, WandSparkles } from 'lucide-preact';
 import type { Usage, UsageRow } from '../api-types.js';
 import { useApps } from '../apps/usable-apps.js';
 import { dayText, numberText, percentText, spanText } from '../format.js';
@@ -31,7 +30,7 @@ export function OverviewPage({ overview }: PageProps) {
       title="Overview"
       actions={
         <PlaceLink page="playground" class="button primary">
-          <Icon of={WandSparkles} size={14} />
+          <Icon of="wand-sparkles" size={14} />
           New generation
         </PlaceLink>
       }
@@ -114,7 +113,7 @@ function Recent({ generations }: { generations: readonly AccountGeneration[] }) 
     return <Gallery generations={generations} maxRows={2} isFirst label="Recent generations" />;
   return (
     <div class="panel">
-      <Empty icon={Images} title="No generations yet" text="Create the first one here or over the API.">
+      <Empty icon="images" title="No generations yet" text="Create the first one here or over the API.">
         <PlaceLink page="playground" class="button primary">
           Open the playground
         </PlaceLink>
@@ -246,7 +245,7 @@ function FirstSteps({ overview, generations }: Omit<SumsProps, 'appId'>) {
       <ul class="list steps">
         {steps.map(([text, page, isDone]) => (
           <li key={text}>
-            <span class={isDone ? 'step done' : 'step'}>{isDone ? <Icon of={Check} size={12} /> : null}</span>
+            <span class={isDone ? 'step done' : 'step'}>{isDone ? <Icon of="check" size={12} /> : null}</span>
             <PlaceLink page={page} class={isDone ? 'faint' : undefined}>
               {text}
               {isDone ? <span class="visually-hidden"> (done)</span> : null}

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { Check, Copy, type LucideIcon } from 'lucide-preact';
 import { useAction } from '../use-data.js';
-import { Icon } from './icon.js';
+import { Icon, type IconName } from './icon.js';
 import { ActionFault } from './parts.js';
 import { say } from './toasts.js';
 
@@ -12,7 +11,7 @@ export interface ButtonProps {
   readonly id?: string;
   readonly kind?: Kind | undefined;
   readonly isSmall?: boolean;
-  readonly icon?: LucideIcon | undefined;
+  readonly icon?: IconName | undefined;
   /** The name for screen readers, where the text does not say of what; required for a button with an icon alone. */
   readonly label?: string | undefined;
   /** While the work runs; the text then says so. */
@@ -136,7 +135,7 @@ export function Copyable({ text, what, isWrapped = false }: CopyableProps) {
       <pre ref={shown} class={isWrapped ? 'wrap' : undefined} tabIndex={0}>
         <code>{text}</code>
       </pre>
-      <Button isSmall icon={isCopied ? Check : Copy} label={`Copy ${what}`} onClick={() => void copyOrSelect()}>
+      <Button isSmall icon={isCopied ? 'check' : 'copy'} label={`Copy ${what}`} onClick={() => void copyOrSelect()}>
         {isCopied ? 'Copied' : 'Copy'}
       </Button>
     </div>
@@ -157,7 +156,7 @@ export function CopyableId({
   return (
     <button type="button" class="copy" title={id} aria-label={`Copy ${what} ${id}`} onClick={() => void copy()}>
       <span class="cut">{shown}</span>
-      <Icon of={isCopied ? Check : Copy} size={12} />
+      <Icon of={isCopied ? 'check' : 'copy'} size={12} />
     </button>
   );
 }

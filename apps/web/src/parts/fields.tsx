@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Search } from 'lucide-preact';
 import { Icon } from './icon.js';
 
 interface SelectFilterProps<T extends string> {
@@ -74,7 +73,7 @@ export function SearchField({ label, placeholder, value, changed, maxLength = 20
   }, [value]);
   return (
     <label class="search">
-      <Icon of={Search} size={14} />
+      <Icon of="search" size={14} />
       <span class="visually-hidden">{label}</span>
       <input
         ref={field}

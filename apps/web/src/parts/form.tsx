@@ -1,6 +1,5 @@
 import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
-import { CircleAlert } from 'lucide-preact';
 import { pointerOf } from '../server.js';
 import { type Action, focusOnFaulty } from '../use-data.js';
 import { Icon } from './icon.js';
@@ -141,7 +140,7 @@ export function FieldError({ id, text }: { id?: string; text: string | undefined
   if (text === undefined || text === '') return null;
   return (
     <p class="error" id={id}>
-      <Icon of={CircleAlert} size={14} />
+      <Icon of="circle-alert" size={14} />
       {text}
     </p>
   );

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import type { LucideIcon } from 'lucide-preact';
-import { Icon } from './icon.js';
+import { Icon, type IconName } from './icon.js';
 
 interface DialogProps {
   readonly isOpen: boolean;
@@ -45,7 +44,7 @@ export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog
 
 export interface MenuItem {
   readonly text: string;
-  readonly icon?: LucideIcon;
+  readonly icon?: IconName;
   /** What it leads to, or what it does. */
   readonly href?: string;
   readonly act?: () => void;

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { ChevronRight, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-preact';
 import { preciseTimeText, sinceText } from '../format.js';
 import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
 import { currency, hasNoWayBack, overview, reloadOverview } from '../session.js';
@@ -8,7 +7,7 @@ import { numberText } from '../format.js';
 import type { Overview } from '../server-types.js';
 import { needsSignIn } from '../server.js';
 import { type Action, type Data, useNow } from '../use-data.js';
-import { Icon } from './icon.js';
+import { Icon, type IconName } from './icon.js';
 
 /** What every page is given. */
 export interface PageProps {
@@ -41,7 +40,7 @@ export function Page({ title, above, actions, lead, width = 'narrow', children }
               <PlaceLink page={above.page} query={above.query ?? {}}>
                 {above.text}
               </PlaceLink>
-              <Icon of={ChevronRight} size={14} />
+              <Icon of="chevron-right" size={14} />
             </>
           )}
           <h1 class="cut" id="page-title" tabIndex={-1}>
@@ -150,7 +149,7 @@ export function Fault({
   if (text === undefined) return null;
   return (
     <p class="attention bad" role="alert">
-      <Icon of={CircleAlert} />
+      <Icon of="circle-alert" />
       <span>{text}</span>
       {children}
     </p>
@@ -198,7 +197,7 @@ export function Attention({
 }) {
   return (
     <p class="attention">
-      <Icon of={TriangleAlert} />
+      <Icon of="triangle-alert" />
       <span>{children}</span>
       {action}
     </p>
@@ -206,7 +205,7 @@ export function Attention({
 }
 
 interface EmptyProps {
-  readonly icon: LucideIcon;
+  readonly icon: IconName;
   readonly title: string;
   readonly text?: ComponentChildren;
   /** What to do next. */

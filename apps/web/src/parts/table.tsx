@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { Copy, Ellipsis, type LucideIcon } from 'lucide-preact';
 import type { Data, Pages } from '../use-data.js';
 import { ask, type Question } from './ask.js';
 import { copyText, MoreButton, type MoreButtonProps } from './buttons.js';
-import { Icon } from './icon.js';
+import { Icon, type IconName } from './icon.js';
 import { type MenuItem, MenuButton } from './overlays.js';
 import { Card, type CardProps, Loaded, SkeletonRows } from './parts.js';
 
@@ -161,7 +160,7 @@ function MenuCell({
         <MenuButton
           label={`Actions for ${name}`}
           class="button quiet small square"
-          button={<Icon of={Ellipsis} size={14} />}
+          button={<Icon of="ellipsis" size={14} />}
           items={items}
         />
       )}
@@ -189,10 +188,10 @@ export function None({ why }: { why?: string }) {
 }
 
 export function copyItem(id: string, what = 'id'): MenuItem {
-  return { text: `Copy ${what}`, icon: Copy, act: () => void copyText(id, `the ${what}`) };
+  return { text: `Copy ${what}`, icon: 'copy', act: () => void copyText(id, `the ${what}`) };
 }
 
 /** An item that asks before it does something; red unless that is harmless. */
-export function askItem<T>(text: string, icon: LucideIcon, question: Question<T>): MenuItem {
+export function askItem<T>(text: string, icon: IconName, question: Question<T>): MenuItem {
   return { text, icon, act: () => ask(question), isDangerous: question.isHarmless !== true };
 }

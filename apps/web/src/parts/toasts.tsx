@@ -1,5 +1,4 @@
 import { signal } from '@preact/signals';
-import { CircleCheck, X } from 'lucide-preact';
 import { Icon } from './icon.js';
 
 const SHOWN_MS = 4_000;
@@ -41,10 +40,10 @@ export function Toasts() {
       {shown.value === '' ? null : (
         <aside class="toasts" aria-label="Notice">
           <p class="toast">
-            <Icon of={CircleCheck} />
+            <Icon of="circle-check" />
             {shown.value}
             <button type="button" class="button quiet small square" aria-label="Dismiss" onClick={hide}>
-              <Icon of={X} size={14} />
+              <Icon of="x" size={14} />
             </button>
           </p>
         </aside>

@@ -1,5 +1,4 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { Link, Package } from 'lucide-preact';
 import { useModels } from '../models/use-models.js';
 import { Button, useCopy } from '../parts/buttons.js';
 import { Empty, Fault, Loaded, type PageProps, Page } from '../parts/parts.js';
@@ -31,7 +30,7 @@ export function PlaygroundPage({ overview }: PageProps) {
           {(all) => {
             const [first, ...others] = all.toSorted((a, b) => Number(a.is_test) - Number(b.is_test));
             return first === undefined ? (
-              <Empty icon={Package} title="No models yet" text="The operator has no model in the catalog." />
+              <Empty icon="package" title="No models yet" text="The operator has no model in the catalog." />
             ) : (
               <Playground overview={overview} models={[first, ...others]} />
             );
@@ -48,7 +47,7 @@ function ShareButton() {
   const href = hrefOf('playground', { query: { from, model } });
   const [isCopied, copy] = useCopy(location.origin + href, 'the address');
   return (
-    <Button kind="quiet" icon={Link} label="Share setup" onClick={() => void copy()}>
+    <Button kind="quiet" icon="link" label="Share setup" onClick={() => void copy()}>
       <span class="wide-only">{isCopied ? 'Address copied' : 'Share setup'}</span>
     </Button>
   );

@@ -1,4 +1,3 @@
-import { ReceiptText } from 'lucide-preact';
 import type { Entry, Statement } from '../api-types.js';
 import { numberText } from '../format.js';
 import { Badge, Empty, PlaceLink, Time } from '../parts/parts.js';
@@ -26,7 +25,7 @@ export function Ledger({ appId }: { appId: string }) {
       columns={COLUMNS}
       before={<BalanceLine title="Closing" credits={statement.value?.closing_credits} />}
       after={<BalanceLine title="Opening" credits={statement.last?.opening_credits} />}
-      empty={<Empty icon={ReceiptText} title="No entries yet" text="Grants, reservations and charges appear here." />}
+      empty={<Empty icon="receipt-text" title="No entries yet" text="Grants, reservations and charges appear here." />}
     />
   );
 }

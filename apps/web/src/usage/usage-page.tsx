@@ -1,4 +1,3 @@
-import { Download } from 'lucide-preact';
 import { useApps } from '../apps/usable-apps.js';
 import { numberText } from '../format.js';
 import { saveAs } from '../media/save-output.js';
@@ -32,7 +31,7 @@ export function UsagePage({ overview: { account } }: PageProps) {
       title="Usage"
       actions={
         app === undefined || account.is_suspended ? null : (
-          <ActionButton action={() => saveCsv(app, by, range)} icon={Download} isSmall={false}>
+          <ActionButton action={() => saveCsv(app, by, range)} icon="download" isSmall={false}>
             <span class="wide-only">Save as </span>CSV
           </ActionButton>
         )

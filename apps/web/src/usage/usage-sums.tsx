@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { ChartColumn } from 'lucide-preact';
 import type { Usage, UsageRow, UsageSums as Sums } from '../api-types.js';
 import { dayText, numberText } from '../format.js';
 import { Segments } from '../parts/fields.js';
@@ -44,7 +43,7 @@ export function UsageSums({ appId, by, range }: { appId: string; by: By; range: 
       <Loaded data={usage} what="the usage" skeleton={<div class="skeleton plot-skeleton" />}>
         {({ usage: rows, total }) =>
           rows.length === 0 ? (
-            <Empty icon={ChartColumn} title="No usage in these days" text="Choose other days, or create something." />
+            <Empty icon="chart-column" title="No usage in these days" text="Choose other days, or create something." />
           ) : (
             <>
               <div class="body">

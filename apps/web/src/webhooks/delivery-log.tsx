@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
 import { signal } from '@preact/signals';
-import { CircleSlash, SearchX, Send } from 'lucide-preact';
 import { DELIVERY_STATES, type DeliveryState, WEBHOOK_EVENTS } from '../api-types.js';
 import { numberText, preciseTimeText, spanText, textOf } from '../format.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
@@ -196,7 +195,7 @@ function generationName({ event, generation_id: id }: AccountDelivery, generatio
     <span class="row">
       <span class="line-picture none">
         {output === undefined || generation === undefined ? (
-          <Icon of={isTest ? Send : CircleSlash} size={14} />
+          <Icon of={isTest ? 'send' : 'circle-slash'} size={14} />
         ) : (
           <Picture output={output} thumbnails={thumbnailsOf(generation, output)} alt="" shownWidth={48} />
         )}
@@ -222,7 +221,7 @@ function Nothing({ hasMore, webhook }: { hasMore: boolean; webhook: AccountWebho
       ? ['No deliveries in the last 30 days', 'Older ones are no longer stored.']
       : ['No deliveries yet', 'Each message appears here with its tries, as soon as it is sent.'];
   return (
-    <Empty icon={isFiltered ? SearchX : Send} title={title} text={text}>
+    <Empty icon={isFiltered ? 'search-x' : 'send'} title={title} text={text}>
       {isFiltered ? (
         <Button onClick={() => changeQuery({ state: undefined, event: undefined, generation: undefined })}>
           Clear filters

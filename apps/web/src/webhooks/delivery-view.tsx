@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import { RotateCw, X } from 'lucide-preact';
 import type { Delivery, DeliveryAttempt } from '../api-types.js';
 import { clockText, numberText, preciseTimeText, spanText } from '../format.js';
 import { ActionButton, Button, Copyable, CopyableId, shortId } from '../parts/buttons.js';
@@ -44,7 +43,7 @@ export function DeliveryView({ id, known, generation, changed, close }: Delivery
       {close === undefined ? null : (
         <div class="drawer-head">
           <h2>Delivery</h2>
-          <Button kind="quiet" icon={X} label="Close" onClick={close} />
+          <Button kind="quiet" icon="x" label="Close" onClick={close} />
         </div>
       )}
       {delivery === undefined ? (
@@ -89,7 +88,7 @@ function Head({ delivery, changed }: { delivery: AccountDelivery; changed: () =>
       <span class="small muted num">{stateNote(delivery, now)}</span>
       <span class="push" />
       {delivery.state === 'cancelled' ? null : (
-        <ActionButton action={resend} icon={RotateCw} busyText="Sending…">
+        <ActionButton action={resend} icon="rotate-cw" busyText="Sending…">
           {isWaiting(delivery.state) ? 'Send now' : 'Resend'}
         </ActionButton>
       )}

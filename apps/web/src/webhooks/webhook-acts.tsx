@@ -1,4 +1,3 @@
-import { Pause, Play, RefreshCw, Trash2 } from 'lucide-preact';
 import { type Delivery, type Webhook, WEBHOOK_EVENTS, type WebhookEvent, type WebhookSecret } from '../api-types.js';
 import { appName, useApps } from '../apps/usable-apps.js';
 import { textOf, timeText } from '../format.js';
@@ -93,9 +92,9 @@ export function actsOf(webhook: AccountWebhook, { doing, changed, show, deleted 
       },
     });
   const items: readonly MenuItem[] = [
-    { text: isEnabled ? 'Disable' : 'Enable', icon: isEnabled ? Pause : Play, act: toggle },
-    { text: 'Rotate secret…', icon: RefreshCw, act: () => createSecret(path, url, false, show) },
-    askItem('Delete…', Trash2, {
+    { text: isEnabled ? 'Disable' : 'Enable', icon: isEnabled ? 'pause' : 'play', act: toggle },
+    { text: 'Rotate secret…', icon: 'refresh-cw', act: () => createSecret(path, url, false, show) },
+    askItem('Delete…', 'trash', {
       title: 'Delete this webhook?',
       text: `Nothing more is sent to ${url}, and its log of deliveries is removed. This can’t be undone.`,
       doIt: 'Delete webhook',

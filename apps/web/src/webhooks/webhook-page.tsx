@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { Ellipsis, Pencil, RefreshCw, Send } from 'lucide-preact';
 import type { DeliveryState } from '../api-types.js';
 import { numberText, preciseTimeText, spanText, timeText } from '../format.js';
 import { ActionButton, Button, CopyableId } from '../parts/buttons.js';
@@ -61,13 +60,13 @@ function Known({ webhook, data: { fault, reload } }: { webhook: AccountWebhook; 
             <SecretHint hint={hint} />
             <CopyableId id={id} what="the id" />
           </p>
-          <ActionButton kind="primary" isSmall={false} icon={Send} action={() => sendTest(webhook)} busyText="Sending…">
+          <ActionButton kind="primary" isSmall={false} icon="send" action={() => sendTest(webhook)} busyText="Sending…">
             Send test event
           </ActionButton>
-          <Button icon={Pencil} onClick={acts.edit}>
+          <Button icon="pencil" onClick={acts.edit}>
             Edit
           </Button>
-          <MenuButton label="More actions" class="button square" button={<Icon of={Ellipsis} />} items={acts.items} />
+          <MenuButton label="More actions" class="button square" button={<Icon of="ellipsis" />} items={acts.items} />
         </div>
         <div class="row wrap small">
           <EventTags events={events} />
@@ -141,7 +140,7 @@ export function PerRequestPage({ appId }: { appId: string | undefined }) {
               </p>
               {app === undefined ? null : (
                 <Button
-                  icon={RefreshCw}
+                  icon="refresh-cw"
                   onClick={() => createAppSecret(app.id, nameOf(app), known === undefined, show)}
                 >
                   {known === undefined ? 'Create secret…' : 'Rotate secret…'}

@@ -1,4 +1,3 @@
-import { Check, Clock, X } from 'lucide-preact';
 import type { Delivery, DeliveryAttempt, DeliveryState } from '../api-types.js';
 import { appName, useApps } from '../apps/usable-apps.js';
 import { numberText, spanText } from '../format.js';
@@ -74,14 +73,14 @@ export function HttpStatus({ attempt }: { attempt: DeliveryAttempt | undefined }
   if (attempt === undefined)
     return (
       <span class="http faint">
-        <Icon of={Clock} size={14} />–
+        <Icon of="clock" size={14} />–
       </span>
     );
   const { result, status, fault } = attempt;
   const isGood = result === 'delivered';
   return (
     <span class={isGood ? 'http ok' : 'http fail'}>
-      <Icon of={isGood ? Check : X} size={14} />
+      <Icon of={isGood ? 'check' : 'x'} size={14} />
       {status ?? (fault === undefined ? result : FAULTS[fault][0])}
     </span>
   );

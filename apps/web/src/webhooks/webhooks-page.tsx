@@ -1,5 +1,4 @@
 import { useEffect } from 'preact/hooks';
-import { Pencil, Plus, RefreshCw, Send, Webhook as WebhookIcon } from 'lucide-preact';
 import { useApps } from '../apps/usable-apps.js';
 import { numberText } from '../format.js';
 import { Button } from '../parts/buttons.js';
@@ -36,7 +35,7 @@ function WebhookList() {
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [isNew]);
   const button = (
-    <Button kind="primary" icon={Plus} onClick={create}>
+    <Button kind="primary" icon="plus" onClick={create}>
       Create webhook
     </Button>
   );
@@ -83,18 +82,18 @@ function Webhooks({ all, show, button }: ListProps & { button: preact.ComponentC
         if (!isWebhook(line)) {
           const rotate = (): void => createAppSecret(line.app.id, nameOf(line.app), false, show);
           const name = `per-request webhooks of ${nameOf(line.app)}`;
-          return [name, { text: 'Rotate secret…', icon: RefreshCw, act: rotate }];
+          return [name, { text: 'Rotate secret…', icon: 'refresh-cw', act: rotate }];
         }
         const { edit, items } = actsOf(line, { doing, changed: all.reload, show, deleted });
         return [
           shortUrl(line.url),
-          { text: 'Send test event', icon: Send, act: () => void doing.run(() => sendTest(line)) },
-          { text: 'Edit…', icon: Pencil, act: edit },
+          { text: 'Send test event', icon: 'send', act: () => void doing.run(() => sendTest(line)) },
+          { text: 'Edit…', icon: 'pencil', act: edit },
           ...items,
         ];
       }}
       empty={
-        <Empty icon={WebhookIcon} {...(lines.length > 0 ? { title: 'No webhooks in this App', text: hidden } : NONE)}>
+        <Empty icon="webhook" {...(lines.length > 0 ? { title: 'No webhooks in this App', text: hidden } : NONE)}>
           {lines.length > 0 ? <Button onClick={() => changeQuery({ app: undefined })}>Show all Apps</Button> : button}
         </Empty>
       }

@@ -1,4 +1,3 @@
-import { Ban, Ellipsis, Eraser, Pencil, Play, ReceiptText, Scale, Trash2 } from 'lucide-preact';
 import type { Entry as LedgerEntry } from '../../api-types.js';
 import { dateText, numberText, textOf, timeText } from '../../format.js';
 import { Button, CopyableId } from '../../parts/buttons.js';
@@ -49,13 +48,13 @@ export function AccountPage({ id }: { id: string }) {
                   <Button kind="primary" onClick={() => askForCredits(account, 'grants')}>
                     Grant credits…
                   </Button>
-                  <Button icon={Scale} onClick={() => askForCredits(account, 'adjustments')}>
+                  <Button icon="scale" onClick={() => askForCredits(account, 'adjustments')}>
                     Adjust credits…
                   </Button>
                   <MenuButton
                     label="More actions"
                     class="button square"
-                    button={<Icon of={Ellipsis} size={14} />}
+                    button={<Icon of="ellipsis" size={14} />}
                     items={actsOf(account, path, said)}
                   />
                 </div>
@@ -82,7 +81,7 @@ export function AccountPage({ id }: { id: string }) {
               what="entries"
               idOf={({ sequence }) => String(sequence)}
               columns={ENTRY_COLUMNS}
-              empty={<Empty icon={ReceiptText} title="No entries yet" text="Grant credits to begin." />}
+              empty={<Empty icon="receipt-text" title="No entries yet" text="Grant credits to begin." />}
             />
           </>
         )}
@@ -129,7 +128,7 @@ const ENTRY_COLUMNS: readonly Column<Entry>[] = [
 function actsOf(account: Account, path: string, said: Said): readonly MenuItem[] {
   const { name, open_holds: open, suspended_at: suspendedAt } = account;
   return [
-    askItem('Rename…', Pencil, {
+    askItem('Rename…', 'pencil', {
       title: `Rename “${name}”`,
       text: 'People of the account see its name.',
       isHarmless: true,
@@ -139,7 +138,7 @@ function actsOf(account: Account, path: string, said: Said): readonly MenuItem[]
       done: () => said('The account is renamed.'),
     }),
     suspendedAt === undefined
-      ? askItem('Suspend…', Ban, {
+      ? askItem('Suspend…', 'ban', {
           title: `Suspend “${name}”?`,
           text: 'Its keys are refused within seconds, and nothing is accepted for it until you resume it.',
           doIt: 'Suspend account',
@@ -152,7 +151,7 @@ function actsOf(account: Account, path: string, said: Said): readonly MenuItem[]
           act: (form) => change<Suspended>(`${path}/suspend`, { cancel_work: form.has('cancel') }),
           done: ({ work }) => said(`The account is suspended.${workText(work)}`),
         })
-      : askItem('Resume…', Play, {
+      : askItem('Resume…', 'play', {
           title: `Resume “${name}”?`,
           text: 'Its keys work again within seconds, and it can spend.',
           isHarmless: true,
@@ -160,7 +159,7 @@ function actsOf(account: Account, path: string, said: Said): readonly MenuItem[]
           act: () => change(`${path}/resume`),
           done: () => said('The account is resumed.'),
         }),
-    askItem('Erase a trace…', Eraser, {
+    askItem('Erase a trace…', 'eraser', {
       title: 'Erase everything with one client_trace_id?',
       text: 'The generations of this account that have it are removed with their prompts, outputs and reference uploads, and it is removed from the ledger. What is open is cancelled. Credits stay as they are.',
       doIt: 'Erase trace',
@@ -174,7 +173,7 @@ function actsOf(account: Account, path: string, said: Said): readonly MenuItem[]
         change<Erasure>(`${path}/erase-trace`, { client_trace_id: textOf(form, 'client_trace_id'), is_final: true }),
       done: ({ erasure }) => said(`The trace is being erased. The erasure has the id ${erasure.erasure_id}.`),
     }),
-    askItem('Erase account…', Trash2, {
+    askItem('Erase account…', 'trash', {
       title: `Erase “${name}”?`,
       text: 'Its name, people, keys, generations with prompts and outputs, uploads, webhooks, and the reasons and trace ids of its ledger are removed. What is open is cancelled. Amounts, times and ids of the ledger stay. Credits that are left can no longer be used.',
       doIt: 'Erase account',

@@ -1,4 +1,3 @@
-import { AppWindow, Ban, KeyRound, Pencil } from 'lucide-preact';
 import { dateText, numberText, SCOPE_TEXTS, textOf } from '../../format.js';
 import { askedKey, KeyFields } from '../../keys/key-fields.js';
 import { ShownOnce } from '../../parts/buttons.js';
@@ -72,7 +71,7 @@ export function AppsAndKeys({ path, account }: { path: string; account: Account 
         columns={storage.value === undefined ? [] : appColumns(storage.value.limits)}
         menu={(app) => [app.name, renameItem(app, said), copyItem(app.app_id)]}
         empty={
-          <Empty icon={AppWindow} title="No Apps yet" text="A key belongs to an App, and sees only what that made." />
+          <Empty icon="app-window" title="No Apps yet" text="A key belongs to an App, and sees only what that made." />
         }
         below={<p class="note-row">{storage.value && storageText(storage.value)}</p>}
       />
@@ -92,7 +91,7 @@ function nameField(name = '') {
 }
 
 function renameItem({ app_id: id, name }: AppStorage, said: Said): MenuItem {
-  return askItem('Rename…', Pencil, {
+  return askItem('Rename…', 'pencil', {
     title: `Rename the App “${name}”`,
     text: 'People of the account see its name.',
     isHarmless: true,
@@ -162,7 +161,7 @@ function KeysCard({ path, account, apps }: { path: string; account: Account; app
       menu={(key) => [key.name, copyItem(key.key_id), ...(key.revoked_at === undefined ? [revokeItem(key, said)] : [])]}
       empty={
         <Empty
-          icon={KeyRound}
+          icon="key-round"
           title="No API keys yet"
           text={apps.length === 0 ? 'Create an App first.' : 'A program needs a key to call the API.'}
         />
@@ -181,7 +180,7 @@ function KeysCard({ path, account, apps }: { path: string; account: Account; app
 }
 
 function revokeItem({ key_id: id, name }: Key, said: Said): MenuItem {
-  return askItem('Revoke…', Ban, {
+  return askItem('Revoke…', 'ban', {
     title: `Revoke the key “${name}”?`,
     text: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
     doIt: 'Revoke key',

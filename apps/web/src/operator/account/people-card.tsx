@@ -1,4 +1,3 @@
-import { Ban, Eraser, Link, RotateCcw, UserCheck, UsersRound } from 'lucide-preact';
 import { textOf, timeText } from '../../format.js';
 import { ShownOnce } from '../../parts/buttons.js';
 import { TextField } from '../../parts/form.js';
@@ -56,7 +55,7 @@ export function PeopleCard({ path }: { path: string }) {
       isOver={(person) => person.disabled_at !== undefined}
       columns={COLUMNS}
       menu={(person) => (isSelf(person) ? undefined : [person.email, ...actsOf(person, said, show)])}
-      empty={<Empty icon={UsersRound} title="No people yet" text="Nobody signs in for this account." />}
+      empty={<Empty icon="users-round" title="No people yet" text="Nobody signs in for this account." />}
     >
       {made?.sign_in_link === undefined ? null : (
         <div class="body">
@@ -113,7 +112,7 @@ function isInvited({ last_sign_in_on: signedInOn, passkeys, disabled_at: disable
 function actsOf(person: Person, said: Said, show: Show): readonly MenuItem[] {
   const { person_id: id, email, operator_since: operatorSince, disabled_at: disabledAt } = person;
   const path = `/operator/people/${id}`;
-  const newLink = askItem('New sign-in link…', Link, {
+  const newLink = askItem('New sign-in link…', 'link', {
     title: `Create a new sign-in link for ${email}?`,
     text: 'An earlier link of theirs stops working.',
     isHarmless: true,
@@ -121,7 +120,7 @@ function actsOf(person: Person, said: Said, show: Show): readonly MenuItem[] {
     act: () => change<WithLink>(`${path}/sign-in-link`),
     done: (made) => show(made, `${email} has a new sign-in link. Copy it now.`),
   });
-  const erase = askItem('Erase…', Eraser, {
+  const erase = askItem('Erase…', 'eraser', {
     title: `Erase ${email}?`,
     text: 'Their e-mail address, password, passkeys, sessions and connected programs are removed. What they made belongs to the account, and stays.',
     doIt: 'Erase person',
@@ -132,14 +131,14 @@ function actsOf(person: Person, said: Said, show: Show): readonly MenuItem[] {
   return [
     ...(isInvited(person) ? [newLink] : []),
     disabledAt === undefined
-      ? askItem('Disable…', Ban, {
+      ? askItem('Disable…', 'ban', {
           title: `Disable ${email}?`,
           text: 'Within seconds their sessions end, and they and their connected programs are refused until you enable them again. API keys belong to the account, and keep working.',
           doIt: 'Disable person',
           act: () => change(`${path}/disable`),
           done: () => said(`${email} can’t sign in any more.`),
         })
-      : askItem('Enable…', UserCheck, {
+      : askItem('Enable…', 'user-check', {
           title: `Enable ${email}?`,
           text: 'They can sign in again, and their connected programs work again.',
           isHarmless: true,
@@ -147,7 +146,7 @@ function actsOf(person: Person, said: Said, show: Show): readonly MenuItem[] {
           act: () => change(`${path}/enable`),
           done: () => said(`${email} can sign in again.`),
         }),
-    askItem('Reset sign-in…', RotateCcw, {
+    askItem('Reset sign-in…', 'rotate-ccw', {
       title: `Reset the sign-in of ${email}?`,
       text: `Their password, passkeys and outside identities are removed, they are signed out everywhere, and the programs that they connected are disconnected.${operatorSince === undefined ? '' : ' They lose operator rights, too.'} You get a link that signs them in once.`,
       doIt: 'Reset sign-in',

@@ -1,9 +1,8 @@
 import { useId } from 'preact/hooks';
-import { Dices, type LucideIcon, Minus, Plus } from 'lucide-preact';
 import type { Json } from '../../api-types.js';
 import { Button } from '../../parts/buttons.js';
 import { Field, FieldError } from '../../parts/form.js';
-import { Icon } from '../../parts/icon.js';
+import { Icon, type IconName } from '../../parts/icon.js';
 import { NO_NUMBER, type ParameterField, randomSeed, shapeOf, valueText } from './parameters.js';
 
 /** A longer hint takes the whole width. */
@@ -163,11 +162,11 @@ function NumberControl({ of, text, changed, input }: ParameterControlProps & { i
     return (
       <div class="joined">
         {number}
-        <Button icon={Dices} label="Random seed" onClick={() => changed(randomSeed(of))} />
+        <Button icon="dices" label="Random seed" onClick={() => changed(randomSeed(of))} />
       </div>
     );
   const current = Number(text === '' ? (defaultValue ?? NaN) : text);
-  const stepButton = (icon: LucideIcon, name: string, by: number, last: number | undefined) => (
+  const stepButton = (icon: IconName, name: string, by: number, last: number | undefined) => (
     <button
       type="button"
       class="button square"
@@ -186,9 +185,9 @@ function NumberControl({ of, text, changed, input }: ParameterControlProps & { i
   const by = step === 'any' ? 1 : step;
   return (
     <div class="joined stepper">
-      {stepButton(Minus, `${label}: one less`, -by, min)}
+      {stepButton('minus', `${label}: one less`, -by, min)}
       {number}
-      {stepButton(Plus, `${label}: one more`, by, max)}
+      {stepButton('plus', `${label}: one more`, by, max)}
     </div>
   );
 }

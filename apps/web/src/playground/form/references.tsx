@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ImagePlus, RotateCcw, X } from 'lucide-preact';
 import type { Model, Output, Role } from '../../api-types.js';
 import { numberText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
@@ -193,7 +192,7 @@ export function ReferenceList({ model, references, faultAt }: ReferenceListProps
       )}
       {all.length >= most ? null : (
         <div class={isOver ? 'drop over' : 'drop'}>
-          <Icon of={ImagePlus} />
+          <Icon of="image-plus" />
           <p>
             Drop, paste or{' '}
             <button type="button" class="text-button" onClick={() => input.current?.click()}>
@@ -267,12 +266,12 @@ function ReferenceRow({ of, name, roles, references }: ReferenceRowProps) {
         <Button
           isSmall
           kind="quiet"
-          icon={RotateCcw}
+          icon="rotate-ccw"
           label={`Upload ${name} again`}
           onClick={() => references.again(of)}
         />
       ) : null}
-      <Button isSmall kind="quiet" icon={X} label={`Remove ${name}`} onClick={() => references.remove(of)} />
+      <Button isSmall kind="quiet" icon="x" label={`Remove ${name}`} onClick={() => references.remove(of)} />
     </>
   );
 }

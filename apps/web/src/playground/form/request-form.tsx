@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { ChevronDown, Plus, Zap } from 'lucide-preact';
 import { numberText, spanText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
 import { type ControlProps, Field } from '../../parts/form.js';
@@ -71,7 +70,7 @@ function ModelPicker({ play: { models, model, change } }: { play: Playground }) 
                 {usual === null ? '' : ` · usually ${spanText(usual)}`}
               </span>
             </span>
-            <Icon of={ChevronDown} />
+            <Icon of="chevron-down" />
           </>
         }
       />
@@ -114,7 +113,7 @@ function Prompts({ play }: { play: Playground }) {
       )}
       <div class="row wrap prompt-tools">
         {limits.negative_prompt && !hasNegative ? (
-          <Button isSmall kind="quiet" icon={Plus} onClick={() => setWanted(true)}>
+          <Button isSmall kind="quiet" icon="plus" onClick={() => setWanted(true)}>
             Negative prompt
           </Button>
         ) : null}
@@ -126,7 +125,7 @@ function Prompts({ play }: { play: Playground }) {
               text: title ?? text ?? 'Example',
               act: () => replace({ ...setup, prompt: text ?? prompt, texts: textsOf(fields, parameters) }),
             }))}
-            button={[<Icon key="icon" of={Zap} size={14} />, 'Examples']}
+            button={[<Icon key="icon" of="zap" size={14} />, 'Examples']}
           />
         )}
         {rule === 'none' ? null : (

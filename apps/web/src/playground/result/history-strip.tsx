@@ -1,5 +1,4 @@
 import { useRef } from 'preact/hooks';
-import { CircleAlert, CircleSlash, Clock, Video } from 'lucide-preact';
 import { STATUS_TEXTS } from '../../generations/generation-texts.js';
 import { Picture, ratioOf, thumbnailsOf } from '../../media/picture.js';
 import { Icon } from '../../parts/icon.js';
@@ -61,7 +60,7 @@ function Thumb({ of }: { of: AccountGeneration }) {
   const { outputs, status, modality } = of;
   const [first] = outputs;
   if (first === undefined) {
-    const icon = status === 'queued' ? Clock : status === 'failed' ? CircleAlert : CircleSlash;
+    const icon = status === 'queued' ? 'clock' : status === 'failed' ? 'circle-alert' : 'circle-slash';
     return (
       <span class={`thumb ${status}`} style={{ aspectRatio: '1.5' }}>
         {status === 'running' ? <span class="spinner" /> : <Icon of={icon} />}
@@ -73,7 +72,7 @@ function Thumb({ of }: { of: AccountGeneration }) {
     <span class="thumb" style={{ aspectRatio: ratio.toFixed(3) }}>
       <Picture output={first} thumbnails={thumbnailsOf(of, first)} alt="" shownWidth={Math.round(64 * ratio)} />
       {outputs.length < 2 && modality === 'image' ? null : (
-        <span class="mark">{modality === 'video' ? <Icon of={Video} size={12} /> : outputs.length}</span>
+        <span class="mark">{modality === 'video' ? <Icon of="video" size={12} /> : outputs.length}</span>
       )}
     </span>
   );

@@ -1,15 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import {
-  Ban,
-  ChevronRight,
-  Dices,
-  Download,
-  ImagePlus,
-  Images,
-  type LucideIcon,
-  RotateCcw,
-  Undo2,
-} from 'lucide-preact';
 import type { Task } from '../../api-types.js';
 import { numberText, spanText } from '../../format.js';
 import { isOpen, STATUS_LOOKS, STATUS_TEXTS } from '../../generations/generation-texts.js';
@@ -18,7 +7,7 @@ import { Lightbox, type Shown } from '../../media/lightbox.js';
 import { Picture, ratioOf, thumbnailsOf } from '../../media/picture.js';
 import { saveOutput } from '../../media/save-output.js';
 import { ActionButton, Copyable, CopyableId } from '../../parts/buttons.js';
-import { Icon } from '../../parts/icon.js';
+import { Icon, type IconName } from '../../parts/icon.js';
 import { MenuButton } from '../../parts/overlays.js';
 import { Badge, creditsText, Empty, Fault, PlaceLink } from '../../parts/parts.js';
 import { Tabs } from '../../parts/tabs.js';
@@ -60,7 +49,7 @@ export function ResultPane({ play }: { play: Playground }) {
           <Grid {...outputsOf(models, creating)} outputs={[]} isWaiting />
         ) : from === undefined ? (
           <Empty
-            icon={Images}
+            icon="images"
             title="Results appear here"
             text="Write a prompt and press Create, or begin with an example."
           />
@@ -151,7 +140,7 @@ function Result({ play, task, progress: { part, position = 0 }, isCancelling }: 
         <Grid {...outputsOf(play.models, asked)} outputs={shown} isWaiting={isOpen(task)} reload={reload} />
       ) : (
         <Empty
-          icon={Ban}
+          icon="ban"
           title={isExpired ? 'The outputs have expired' : STATUS_TEXTS[status]}
           text={isExpired ? null : charged === 0 ? 'Nothing was charged.' : `${creditsText(charged)} charged.`}
         />
@@ -171,7 +160,7 @@ function Result({ play, task, progress: { part, position = 0 }, isCancelling }: 
             <progress aria-label="Progress" {...(part === undefined ? {} : { value: part, max: 1 })} />
           )}
           <ActionButton
-            icon={Ban}
+            icon="ban"
             isDisabled={isCancelling}
             action={async () => {
               await cancelGeneration(known.app.id, id);
@@ -262,7 +251,7 @@ function OutputFacts({ task, asked: { prompt, parameters } }: { task: Task; aske
   );
 }
 
-type Act = readonly [icon: LucideIcon, text: string, act: () => unknown];
+type Act = readonly [icon: IconName, text: string, act: () => unknown];
 
 function Actions({ play, task, asked }: { play: Playground; task: Task; asked: Asked }) {
   const { outputs, generation_id: id } = task;
@@ -276,12 +265,12 @@ function Actions({ play, task, asked }: { play: Playground; task: Task; asked: A
     for (const [index, output] of outputs.entries()) await saveOutput(output, `${id}-${index + 1}`);
   };
   const acts: readonly (Act | false | undefined)[] = [
-    outputs.length > 0 && [Download, outputs.length === 1 ? 'Download' : 'Download all', saveAll],
+    outputs.length > 0 && ['download', outputs.length === 1 ? 'Download' : 'Download all', saveAll],
     task.status !== 'succeeded' &&
-      known && [RotateCcw, `Create again · ${creditsText(task.estimated_credits)}`, () => again(known)],
-    refer && image && images.length === 1 && [ImagePlus, 'Use as reference', () => refer(image)],
-    vary && [Dices, 'Vary seed', vary],
-    adopt && known && [Undo2, 'Use these settings', () => adopt(known)],
+      known && ['rotate-ccw', `Create again · ${creditsText(task.estimated_credits)}`, () => again(known)],
+    refer && image && images.length === 1 && ['image-plus', 'Use as reference', () => refer(image)],
+    vary && ['dices', 'Vary seed', vary],
+    adopt && known && ['undo-2', 'Use these settings', () => adopt(known)],
   ];
   return (
     <div class="row wrap out-actions">
@@ -302,12 +291,12 @@ function Actions({ play, task, asked }: { play: Playground; task: Task; asked: A
             text: `Image ${index + 1}`,
             act: () => void refer(output).catch(() => undefined),
           }))}
-          button={[<Icon key="icon" of={ImagePlus} size={14} />, 'Use as reference']}
+          button={[<Icon key="icon" of="image-plus" size={14} />, 'Use as reference']}
         />
       ) : null}
       <PlaceLink page="generations" id={id} class="button quiet">
         Open
-        <Icon of={ChevronRight} size={14} />
+        <Icon of="chevron-right" size={14} />
       </PlaceLink>
     </div>
   );
