@@ -296,4 +296,34 @@ describe('the page of API keys in a browser', () => {
     await rowOf('there in the end').waitFor();
     expect(await failed.count()).to.equal(0);
   });
+
+  it('reports a failure after its dialog was closed, and not in the next dialog', async () => {
+    await keyOf('first of two');
+    await keyOf('second of two');
+    await open(KEYS);
+    let fail: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    await page.route('**/revoke', async (route) => {
+      await held;
+      await route.abort();
+    });
+    const ask = async (of: string): Promise<void> => {
+      await page.getByRole('button', { name: `Actions for ${of}` }).click();
+      await page.getByRole('menuitem', { name: 'Revoke…' }).click();
+      await page.getByRole('dialog').getByText(`Revoke the key “${of}”?`).waitFor();
+    };
+    await ask('first of two');
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+    await page.keyboard.press('Escape');
+    await ask('second of two');
+    fail();
+    await page
+      .locator('.toast')
+      .filter({ hasText: 'Revoke the key “first of two”? Can’t reach the server.' })
+      .waitFor();
+    expect(await page.getByRole('dialog').getByRole('alert').count()).to.equal(0);
+    await page.getByRole('dialog').getByText('Revoke the key “second of two”?').waitFor();
+  });
 });

@@ -483,7 +483,7 @@ async function found(service: LiveService, { accountId }: Tenant, q: string): Pr
 const oldestOf = (service: LiveService): Promise<string | undefined> =>
   service.tool(async ({ context }) => (await context.generationSearch.readProgress())?.oldest);
 
-/** As if the minute had passed for which a process holds the index. */
+/** Ends the hold of a killed process on the index, which otherwise lasts a minute. */
 async function releaseHold({ generationSearch }: Pick<Context, 'generationSearch'>): Promise<void> {
   const progress = await generationSearch.readProgress();
   if (progress === null) throw new Error('No process has begun to fill the index.');

@@ -1,6 +1,6 @@
 /**
- * What is loaded after the first page: one file of scripts compresses to less than many, and is then in the browser's cache for all
- * pages of a developer.
+ * The pages that load after the first one. A single file of scripts compresses better than many, and the browser caches it
+ * for all pages of a developer.
  */
 export { AccountPage } from './account/account-page.js';
 export { ConnectionsPage } from './connections/connections-page.js';

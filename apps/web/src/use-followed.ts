@@ -51,7 +51,7 @@ export function useFollowed<T extends { readonly created_at: string }>(
     const mustWait = listed?.path === path && isHeld?.() === true && newIn(next, listed, idOf).length > 0;
     setHeld(mustWait ? next : undefined);
     if (!mustWait) return setListed((known) => merged(known, page, idOf));
-    // What is shown already is brought up to date in its place.
+    // Items that are shown already are updated in place.
     const fresh = new Map(next.items.map((item) => [idOf(item), item]));
     setListed({ ...listed, items: listed.items.map((item) => fresh.get(idOf(item)) ?? item) });
   });

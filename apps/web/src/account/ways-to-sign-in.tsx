@@ -40,7 +40,7 @@ export function RemoveButton({ what, ...question }: Question & { what: string })
 }
 
 interface SignInAgainProps {
-  /** What the person could do then, as in "add or remove one"; nothing where there is nothing. */
+  /** The actions that another sign-in allows, as in "add or remove one"; absent where there are none. */
   acts: readonly (string | false)[];
 }
 

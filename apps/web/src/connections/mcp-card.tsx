@@ -14,7 +14,7 @@ interface Client {
   name: string;
   title: string;
   steps: ComponentChildren;
-  /** What the person copies: a command, or an object of settings. */
+  /** The text to copy: a command, or an object of settings. */
   text?: string | object | undefined;
   /** The name of the text; that of the settings for the client where absent. */
   what?: string;

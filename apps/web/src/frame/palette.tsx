@@ -32,7 +32,7 @@ interface Group {
   readonly entries: readonly Entry[];
 }
 
-/** What opens over every page: the command palette, the list of shortcuts, and questions. */
+/** The dialogs of every page: the command palette, the list of shortcuts, and questions. */
 export function Opened() {
   const close = (): void => {
     isPaletteOpen.value = false;

@@ -26,7 +26,7 @@ export function isOpen({ status }: Pick<Task, 'status'>): boolean {
   return status === 'queued' || status === 'running';
 }
 
-/** What a generation is called: its prompt, or its model without one. */
+/** The title of a generation: its prompt, or its model without one. */
 export function promptOf(generation: Pick<AccountGeneration, 'prompt' | 'model_key'> | undefined): string {
   return generation === undefined ? 'Generation' : generation.prompt || generation.model_key;
 }

@@ -139,7 +139,7 @@ function Main({ generation, detail, close }: MainProps) {
   );
 }
 
-/** What is shown in place of an output. */
+/** The state of a generation without an output. */
 function StageState({ generation, progress }: { generation: GenerationDetail; progress: Progress }) {
   const { status, error, outputs_removed_at: removedAt } = generation;
   const { part, position = 0 } = progress;
@@ -317,7 +317,7 @@ function RequestAndResponse({ generation }: { generation: GenerationDetail }) {
   );
 }
 
-/** What the console alone is told. */
+/** The fields that only the console receives. */
 const OWN_FIELDS =
   'app app_id creator prompt negative_prompt thumbnails outputs_removed_at content_removed_at request timeline ledger deliveries'.split(
     ' ',

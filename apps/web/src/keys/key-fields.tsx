@@ -14,7 +14,7 @@ const EXPIRIES = [
   [DATE, 'On a date…'],
 ] as const;
 
-/** What a new key may do, for how much and for how long. `askedKey` reads the fields. */
+/** The fields of a new key: its name, App, scopes, limit and expiry. `askedKey` reads the fields. */
 export function KeyFields({
   overview,
   currency,

@@ -36,7 +36,7 @@ export function shownOutputs(
 
 interface OutputMediaProps {
   shown: Shown;
-  /** As of `Picture`. */
+  /** The `shownWidth` of `Picture`. */
   shownWidth: string;
   /** Shows it in full. */
   open: () => void;

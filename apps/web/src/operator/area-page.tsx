@@ -49,7 +49,7 @@ export function createButton<T>(
   );
 }
 
-/** What cannot be undone is ticked before it is done. */
+/** A required checkbox before an action that cannot be undone. */
 export function understood() {
   return (
     <label class="check">

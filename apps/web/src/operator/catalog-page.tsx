@@ -41,7 +41,7 @@ interface CatalogCheck {
     readonly is_reordered: boolean;
   };
   readonly model_count?: number;
-  /** By a reload alone. */
+  /** Only a reload returns it. */
   readonly is_reloaded?: boolean;
 }
 

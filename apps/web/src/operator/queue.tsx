@@ -219,7 +219,7 @@ function factsOf(g: Generation, now: string) {
   ] as const;
 }
 
-/** What an operator sees of the times of a generation. */
+/** The times of a generation, for operators. */
 function stepsOf({ status, created_at: created, cancel_requested_at: asked, completed_at: completed }: Generation) {
   return [
     { text: TIMELINE_TEXTS.created, at: created },

@@ -1,9 +1,11 @@
 import { useEffect, useId, useState } from 'preact/hooks';
+import { sentenceOf } from '../server.js';
 import { useAction } from '../use-data.js';
 import { asked, type Question } from './ask.js';
 import { Button, SubmitButton } from './buttons.js';
 import { Form } from './form.js';
 import { Dialog } from './overlays.js';
+import { announce } from './toasts.js';
 
 /** The dialog of `ask`; once on the page. It outlives a question, so that what is under way is not done twice. */
 export function AskDialog() {
@@ -22,9 +24,16 @@ export function AskDialog() {
   }, [question]);
   const submit = async (form: FormData): Promise<void> => {
     if (question === undefined) return;
-    const result = await question.act(form);
-    if (asked.peek() === question) close();
-    await question.done?.(result);
+    const isOpen = (): boolean => asked.peek() === question;
+    try {
+      const result = await question.act(form);
+      if (isOpen()) close();
+      await question.done?.(result);
+    } catch (error) {
+      if (isOpen()) throw error;
+      // The person has closed the dialog, which may ask something else by now.
+      announce(`${question.title} ${sentenceOf(error)}`, 'circle-alert');
+    }
   };
   return (
     <Dialog

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { signal } from '@preact/signals';
 
-/** What a dialog asks before something is done. */
+/** A question that a dialog asks before an action. */
 export interface Question<T = unknown> {
   title: string;
-  /** What it has as a consequence. */
+  /** The consequence of the action. */
   text?: ComponentChildren;
   /** Fields to fill in; `act` gets what was. */
   fields?: ComponentChildren;

@@ -5,7 +5,7 @@ import { type Action, focusOnFaulty } from '../use-data.js';
 import { Icon } from './icon.js';
 import { ActionFault } from './parts.js';
 
-/** What a form tells its fields: the refusal, and which fields show refusals of their own. */
+/** The state that a form shares with its fields: its action, and the pointers of fields that show their own refusal. */
 interface FormState {
   readonly doing: Action;
   readonly pointers: Set<string>;
@@ -78,7 +78,7 @@ function useRefusal(pointer: string | undefined): string | undefined {
   return pointerOf(form.doing.error) === pointer ? form.doing.fault : undefined;
 }
 
-/** What connects a control with its texts. */
+/** Connects a control with its label, hint and error. */
 export interface ControlProps {
   readonly 'id': string;
   readonly 'aria-labelledby': string | undefined;
@@ -135,7 +135,7 @@ export function Field(props: FieldProps) {
   );
 }
 
-/** What is wrong with a field; nothing without a text. */
+/** The error of a field; nothing without a text. */
 export function FieldError({ id, text }: { id?: string; text: string | undefined }) {
   if (text === undefined || text === '') return null;
   return (

@@ -20,7 +20,7 @@ interface PageFrameProps {
   readonly above?: { readonly page: PageName; readonly text: string; readonly query?: Within['query'] };
   /** At the right of the bar at the top. */
   readonly actions?: ComponentChildren;
-  /** What the page is for, in a sentence or two. */
+  /** The purpose of the page, in a sentence or two. */
   readonly lead?: ComponentChildren;
   /** `narrow` limits the width of lines; `full` has no space around. */
   readonly width?: 'narrow' | 'wide' | 'full';
@@ -305,7 +305,7 @@ export function SkeletonLines({ count = 3 }: { readonly count?: number }) {
   );
 }
 
-/** As high as a few rows of a table. */
+/** A placeholder of the height of a few table rows. */
 export function SkeletonRows() {
   return (
     <div class="body stack" aria-hidden="true">

@@ -115,7 +115,7 @@ interface TableCardProps<T>
   extends Omit<TableProps<T>, 'labelledBy' | 'items'>, Omit<CardProps, 'isFlush' | 'children'> {
   /** A list that is loaded page by page, in place of `items` and `more`. */
   pages?: Pages<T, unknown>;
-  /** What the items are of, if that is loaded in the card. */
+  /** The data that the items come from, if the card loads it. */
   data?: Data<unknown>;
   items?: readonly T[] | undefined;
   /** The kind of items, as in "More keys". */

@@ -22,7 +22,7 @@ export function UsedOn({ day, isInText = false }: UsedOnProps) {
   );
 }
 
-/** What happened when: the first time in full, and the others as the time since the one before. */
+/** A list of events: the first time in full, the others as the time since the previous event. */
 export function Timeline({ steps }: { steps: readonly { text: string; at: string; look?: string | undefined }[] }) {
   return (
     <ol class="timeline">

@@ -20,7 +20,7 @@ export function readDraft(accountId: string): Draft | undefined {
     const all: unknown[] = [draft.from, key, prompt, negative, ...Object.values(texts)];
     return all.every((text) => typeof text === 'string') ? draft : undefined;
   } catch {
-    // None is stored, it is of another release, or nothing may be stored.
+    // No draft is stored, it is of another release, or the browser forbids storage.
     return undefined;
   }
 }

@@ -160,7 +160,7 @@ function useForm(models: Models, accountId: string) {
   const set = (changes: Partial<Setup>): void => fill((before) => ({ ...before, ...changes }));
   // The example is in the form now, where a person may change it.
   useEffect(() => changeQuery({ example: undefined }), []);
-  // What a person has typed into the palette.
+  // The prompt that a person typed into the palette.
   const handed = handedPrompt.value;
   useEffect(() => {
     if (handed === undefined) return;
@@ -170,7 +170,7 @@ function useForm(models: Models, accountId: string) {
   return {
     model,
     fields,
-    /** What is entered, with the values that the model of the form does not take. */
+    /** The entered values, including those that the model of the form does not take. */
     setup,
     /** Replaces everything that is entered. */
     replace: fill,
@@ -188,7 +188,7 @@ function useForm(models: Models, accountId: string) {
   };
 }
 
-/** What the form begins with: an example of a model, or the draft of this address with the model that it names. */
+/** The initial values of the form: an example of a model, or the draft of this address with the model that it names. */
 function initialSetup(models: Models, accountId: string): Setup {
   const { from = '', model: named, example } = place.value.query;
   const shown = models.find(({ model_key: key }) => key === named)?.examples[Number(example)];
@@ -198,7 +198,7 @@ function initialSetup(models: Models, accountId: string): Setup {
   return named === undefined ? setup : { ...setup, model_key: named };
 }
 
-/** What a person would have entered for a request. */
+/** The values that a person would have entered for a request. */
 function setupOf(models: Models, { model_key, prompt, negative_prompt, parameters = {}, defaults = [] }: Asked): Setup {
   const entered = Object.entries(parameters).filter(([name]) => !defaults.includes(name));
   return {
@@ -366,7 +366,7 @@ function useCreating(appId: string, root: Root, created: (made: Made) => void) {
   return { creating, refusal, setRefusal, create };
 }
 
-/** What stands in the way of a create, before the server is asked: a sentence with the pointer of its field. */
+/** The reason why a request cannot be sent yet: a sentence with the pointer of its field. */
 function whyNotYet({ model, setup, faults }: Form, { all }: References): [sentence?: string, pointer?: string] {
   if (model.prompt_rule === 'required' && setup.prompt.trim() === '') return ['Write a prompt first.', '/prompt'];
   for (const [pointer, sentence] of Object.entries(faults)) return [sentence, pointer];

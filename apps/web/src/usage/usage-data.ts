@@ -42,7 +42,7 @@ export const MEDIA: readonly Series[] = [
   { name: 'Videos', look: 'series-2' },
 ];
 
-/** A sum for each of `MEDIA` on each day of a range, also on those without use. What has no known kind counts as an image. */
+/** A sum for each of `MEDIA` on each day of a range, also on those without use. A row without a known kind counts as an image. */
 export function mediaByDay(rows: readonly UsageRow[], { from, to }: Range, of: 'charged_credits' | 'generations') {
   const days: { day: string; values: readonly number[] }[] = [];
   for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) {
@@ -55,7 +55,7 @@ export function mediaByDay(rows: readonly UsageRow[], { from, to }: Range, of: '
   return days;
 }
 
-/** What an entry of the ledger has done. */
+/** The effect of a ledger entry. */
 export const KIND_TEXTS: Readonly<Record<Entry['kind'], string>> = {
   grant: 'Granted',
   adjustment: 'Adjusted',

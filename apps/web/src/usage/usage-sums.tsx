@@ -9,7 +9,7 @@ import { currency } from '../session.js';
 import { useData } from '../use-data.js';
 import { type By, MEDIA, mediaByDay, type Range, readUsage, usagePath } from './usage-data.js';
 
-/** What the plot shows. */
+/** The figures that the plot shows. */
 const METRICS = [
   { value: 'charged_credits', text: 'Credits', title: 'Charged credits' },
   { value: 'generations', text: 'Generations', title: 'Generations' },

@@ -121,7 +121,7 @@ const GENERATIONS_MS = 15_000;
 
 type GenerationOf = (delivery: AccountDelivery | undefined) => AccountGeneration | undefined;
 
-/** Of the newest generations of an App: the log shows the pictures and prompts of those it finds here. */
+/** The number of newest generations of an App that are loaded: the log shows their pictures and prompts. */
 function useGenerations(appId: string): GenerationOf {
   const path = `/generations?app_id=${appId}&limit=50`;
   const { value } = useData<{ readonly generations: readonly AccountGeneration[] }>(path, { everyMs: GENERATIONS_MS });

@@ -66,7 +66,7 @@ interface Then {
   deleted: () => unknown;
 }
 
-/** What can be done with a webhook, with the items of a menu. */
+/** The actions of a webhook, as items of a menu. */
 export function actsOf(webhook: AccountWebhook, { doing, changed, show, deleted }: Then) {
   const { app, url, webhook_id: id } = webhook;
   const path = pathOf(app.id, id);

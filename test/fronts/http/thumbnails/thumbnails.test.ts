@@ -37,7 +37,7 @@ import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 // decodings and of reads; the log of the server, searched for signatures.
 
 const DAY_MS = 86_400_000;
-/** As many thumbnails of one account are made at the same time. */
+/** The maximum number of thumbnails that one account makes at the same time. */
 const MAX_OF_ACCOUNT = 60;
 
 interface Listed {

@@ -184,7 +184,7 @@ function actsOf(account: Account, path: string, said: Said): readonly MenuItem[]
   ];
 }
 
-/** What became of the open generations of an account, if they were to end. */
+/** The result of cancelling the open generations of an account. */
 interface Suspended {
   readonly work?: Numbers<'cancelled' | 'stopping' | 'unfinished'>;
 }

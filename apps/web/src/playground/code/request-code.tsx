@@ -114,7 +114,7 @@ export function RequestCode({ request }: { request: CodeRequest }) {
   );
 }
 
-/** What a program sends. It uploads files of its own, since an upload belongs to the App that made it. */
+/** The data that a program sends. It uploads files of its own, since an upload belongs to the App that made it. */
 function sentFor(request: CodeRequest) {
   const { operation, reference_upload_ids: _ids, ...input } = bodyOf(request);
   const files = (request.references ?? []).map(({ role, media_type: type, filename = '' }, index) => {

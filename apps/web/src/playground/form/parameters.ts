@@ -49,7 +49,7 @@ function fieldOf(name: string, schema: JsonObject, isRequired: boolean, modality
     name,
     label: typeof title === 'string' && title !== '' ? title : labelOf(name, modality),
     hint: typeof description === 'string' && !isPlain ? description : '',
-    /** What it takes, such as "1 to 4", where the field does not show that. */
+    /** The allowed values, such as "1 to 4", where the field does not show them. */
     note: kind === 'seed' ? 'empty is random' : notes.filter((note) => note !== '').join(', ') || undefined,
     isRequired,
     defaultValue,
