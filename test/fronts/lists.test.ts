@@ -91,7 +91,7 @@ const COPIES: readonly string[] = [
   'apps/web/src/api-types.ts: REFERENCE_ROLES',
   'apps/web/src/api-types.ts: STATUSES',
   'apps/web/src/api-types.ts: WEBHOOK_EVENTS',
-  'apps/web/src/operator/server-types.ts: CIRCUITS',
+  'apps/web/src/operator/overview-page.tsx: END_STATUSES',
   'apps/web/src/server-types.ts: AUDIENCES',
   'apps/web/src/server-types.ts: SCOPES',
   'apps/web/src/server-types.ts: SIGN_IN_METHODS',
