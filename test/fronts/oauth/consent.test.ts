@@ -37,7 +37,7 @@ describe('consent', () => {
       service.harness.clock.advance(15 * MINUTE_MS + 1_000);
       const page = await open();
       expect(pathOf(page)).to.equal('/sign-in');
-      expect(page.text).to.include('Sign in again to go on').and.not.include('name="decision"');
+      expect(page.text).to.include('Sign in again to continue').and.not.include('name="decision"');
       const returnTo = new URL(page.url).searchParams.get('return') ?? '';
       const wrong = await browser.submit('/sign-in', {
         ...hiddenFields(page),
