@@ -20,7 +20,7 @@ The generation is inserted first, so that there is something to hold the price f
 + const inserted = await settled(generations.map(async (one) => this.stores.generations.insert(one))); if ((await this.stores.accounts.apply(change))
 + === 'conflict') return { outcome: 'conflict', claimsStand: true };
 
-insert-after-a-conflict: 4 13, core/generation/stepwise-acceptances.js, seed 2
+insert-after-a-conflict: 4 13, core/generation/stepwise-acceptances.js, seed 12
 The generations are inserted although their holds were not written.
 - if ((await this.stores.accounts.apply(change)) === 'conflict')
 + await this.stores.accounts.apply(change); if (false)
@@ -30,7 +30,7 @@ The price is held although another request has the key.
 - if (taken.length > 0) return { outcome: 'taken', taken, claimsStand: true };
 + if (taken.length > 0) { await this.stores.accounts.apply(change); return { outcome: 'taken', taken, claimsStand: true }; }
 
-twins-in-one-batch: 11, core/credits/account-writer.js, seed 41
+twins-in-one-batch: 11, core/credits/account-writer.js, seed 18
 Two requests with one key are accepted by the same write.
 - if (twins.length === 0) return batch;
 + if (twins.length >= 0) return batch;
@@ -40,28 +40,28 @@ A repeated request is refused for what it would need if it were new.
 - if ((await context.claims.read(key)) === null) throw first;
 + throw first;
 
-claim-freed-after-a-lost-hold: 12, core/generation/create-generation.js, seed 2
+claim-freed-after-a-lost-hold: 12, core/generation/create-generation.js, seed 37
 A lost answer to the hold is taken for a refusal, and the key is freed while the hold may stand.
 - await accountWriter.accept(hold, acceptance);
 + await accountWriter.accept(hold, acceptance).catch(async (error) => { await
 + context.claims.remove(mine, mine.version).catch(() => undefined); throw error; });
 
-takeover-without-tombstone: 11, core/generation/create-generation.js, seed 4
+takeover-without-tombstone: 11, core/generation/create-generation.js, seed 2
 That nothing stands at the old id yet is taken for a promise that nothing ever will.
 - await voidGeneration(context, { generationId: id, accountId: caller.accountId, appId: caller.appId });
 + await context.generations.read(id);
 
-refusal-after-a-takeover: 11, core/idempotency/claims.js, seed 57
+refusal-after-a-takeover: 11, core/idempotency/claims.js, seed 37
 A process so slow that its key was taken over still gives its own refusal.
 - return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;
 + await freeClaim(context, mine); return refusal;
 
-insert-taken-for-granted: 12, core/generation/create-generation.js, seed 99
+insert-taken-for-granted: 12, core/generation/create-generation.js, seed 64
 An id minted just now cannot be taken, so what the insert says is not looked at.
 - if ('existing' in outcome)
 + if (false)
 
-goes-on-under-a-new-id: 11 12, core/generation/create-generation.js, seed 99
+goes-on-under-a-new-id: 11 12, core/generation/create-generation.js, seed 64
 A process whose id was ruled out goes on under a new one, as if the key were still its own.
 - if ('existing' in outcome) return adoptOrRelease(context, mine, outcome.existing);
 + if ('existing' in outcome) { if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId:
@@ -107,7 +107,7 @@ Keys are kept by account alone, so that one App meets the key of another.
 - const key = { accountId: caller.accountId, appId: caller.appId, operation, key: idempotencyKey };
 + const key = { accountId: caller.accountId, appId: caller.accountId, operation, key: idempotencyKey };
 
-target-given-again-after-its-end: 11, core/uploads/prepare-upload.js, seed 3
+target-given-again-after-its-end: 11, core/uploads/prepare-upload.js, seed 9
 A repeated prepare is answered with a signed address that no longer works.
 - record.status === 'removing' || context.clock.now() >= record.expiresAt
 + record.status === 'removing'
@@ -145,7 +145,7 @@ The cap on open generations is not applied.
 - if (account.holds.size >= command.maxOpenHolds)
 + if (account.holds.size < 0)
 
-grant-given-again: 1 12, core/credits/decide.js, seed 55
+grant-given-again: 1 12, core/credits/decide.js, seed 32
 That an operation was done before is not looked up, so that a repeated grant counts twice.
 - const before = account.operations.get(operationId);
 + const before = undefined;
@@ -210,7 +210,7 @@ A key that has anything left of its cap may spend more than that.
 - if (!(used <= cap.credits)) return 'over';
 + if (!(used - credits < cap.credits)) return 'over';
 
-cap-not-given-back: 24, core/credits/decide.js, seed 3
+cap-not-given-back: 24, core/credits/decide.js, seed 8
 What was held and not charged stays counted for the rest of the month.
 - if (attribution?.capPeriod === undefined || rest === 0) return {};
 + return {};

@@ -2,12 +2,12 @@ import { type Mutant, mutantsIn } from '../mutant.js';
 
 /** Bugs that the simulation found in core, reintroduced: it must keep finding them. */
 export const FOUND_MUTANTS: readonly Mutant[] = mutantsIn(`
-output-kept-in-part-delivered: 16, core/generation/run/collect-outputs.js, seed 19
+output-kept-in-part-delivered: 16, core/generation/run/collect-outputs.js, seed 10
 A store that kept less than it was given is believed, since what is left still decodes.
 - if (kept !== byteSize)
 + if (false)
 
-outputs-collected-twice-under-one-fence: 16, core/generation/run/collect-outputs.js, seed 31
+outputs-collected-twice-under-one-fence: 16, core/generation/run/collect-outputs.js, seed 146
 A write or a removal that was given up arrives late, at a key that was delivered since.
 - return g.fence === this.writtenUnder;
 + return false;
@@ -22,7 +22,7 @@ A process that lost its key answers under it all the same, and whoever took it o
 - if ((await finishClaim(context, mine, removeAt)) === 'taken-over')
 + if ((await finishClaim(context, mine, removeAt)) === 'never')
 
-key-freed-in-the-dark: 11, core/idempotency/claims.js, seed 37
+key-freed-in-the-dark: 11, core/idempotency/claims.js, seed 44
 A refusal is given though the store did not say whether the key was still its own.
 - return (await claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';
 + return (await claims.remove(mine, mine.version).catch(() => 'applied')) === 'applied' ? 'freed' : 'taken-over';

@@ -37,7 +37,7 @@ A refused request leaves its create.
 - return isUnused ? [] : [left];
 + return [left];
 
-unheard-pruned: 11, core/idempotency/fingerprint.js, seed 18
+unheard-pruned: 11, core/idempotency/fingerprint.js, seed 11
 A create that nobody waits for is forgotten.
 - return facts.stateOf(create) === 'over' ? [] : [{ ...create, waits }];
 + return facts.stateOf(create) !== 'open' ? [] : [{ ...create, waits }];
@@ -57,12 +57,12 @@ A decision counts although another process has changed the record.
 - === 'applied') {
 + !== 'x') {
 
-void-counts-as-open: 11, core/idempotency/silent-retries.js, seed 68
+void-counts-as-open: 11, core/idempotency/silent-retries.js, seed 33
 A deleted generation counts as one that may still come.
 - record.kind !== 'generation' || record.deletedAt !== undefined
 + record.kind !== 'generation'
 
-earlier-boot-alive: 11, core/idempotency/process-leases.js, seed 25
+earlier-boot-alive: 11, core/idempotency/process-leases.js, seed 32
 An earlier boot of an exclusive store counts as alive.
 - if (boot.isExclusive) return false;
 + if (boot.isExclusive) return true;
@@ -72,12 +72,12 @@ A process that died right after a renewal counts as alive.
 - if (wasAlive(seen, askedAt)) return true;
 + return true;
 
-seen-once-counts-for-ever: 11, core/idempotency/process-leases.js, seed 116
+seen-once-counts-for-ever: 11, core/idempotency/process-leases.js, seed 448
 A process that was seen counts as alive long after its death.
 - return at - aliveAt < SILENT_MS;
 + return aliveAt > 0;
 
-skew-counts-as-death: 11, core/idempotency/process-leases.js, seed 11
+skew-counts-as-death: 11, core/idempotency/process-leases.js, seed 68
 A process whose clock is behind counts as dead.
 - ageMs > LEASE_MS + MAX_CLOCK_SKEW_MS ||
 + ageMs > LEASE_MS ||
@@ -97,12 +97,12 @@ A refusal leaves its place as if it had been cut.
 - else place.withdraw();
 + else place.leave();
 
-key-of-another-body: 11, core/generation/create-matched.js, seed 32
+key-of-another-body: 11, core/generation/create-matched.js, seed 24
 A key answers another request too.
 - if (claim !== null && claim.digest !== digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
 + if (false) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
 
-key-in-progress-refused: 11, core/generation/create-matched.js, seed 19
+key-in-progress-refused: 11, core/generation/create-matched.js, seed 23
 A create in progress is refused and not waited for.
 - if (!isInProgress || context.clock.monotonic() - startedAt >= MAX_WAIT_MS) throw error;
 + throw error;

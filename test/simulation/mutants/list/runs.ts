@@ -17,7 +17,7 @@ Whoever is woken takes the lease, whether or not somebody else works under it.
 - if (!mayBeTakenOver(g, occasion.now, occasion.boot)) return { refused: 'LEASE_HELD' };
 +
 
-live-lease-expired: 14, core/generation/decide.js, seed 14
+live-lease-expired: 14, core/generation/decide.js, seed 24
 A deadline that has passed ends the generation under the hands of the worker that still holds it.
 - if (hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' }; if (mayHaveResult(g)
 + if (mayHaveResult(g)
@@ -37,7 +37,7 @@ A running generation ends on request, while its provider still works on it.
 - 'cancel': 'running',
 + 'cancel': 'cancelled',
 
-late-success-is-charged: 7 15, core/generation/decide.js, seed 114
+late-success-is-charged: 7 15, core/generation/decide.js, seed 64
 The provider did the work after all, so its price is written to a generation that has ended.
 - { next: { ...g, lateReport: { state: command.state, at } } };
 + { next: { ...g, chargedCredits: g.reservedCredits, lateReport: { state: command.state, at } } };
@@ -47,7 +47,7 @@ A success costs what was reserved, however much of it was delivered.
 - return Math.min(reservedCredits, credits);
 + return outputs.length === 0 ? 0 : reservedCredits;
 
-floor-for-what-was-never-submitted: 3 10, core/generation/decide.js, seed 16
+floor-for-what-was-never-submitted: 3 10, core/generation/decide.js, seed 13
 The least that a cancelled generation costs is charged although no provider ever had it.
 - g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
 + !hasFailed ? g.terms.cancelFloorCredits : 0;
@@ -85,12 +85,12 @@ A worker takes a wake-up for done, and runs nothing.
 - deliver(generationId) { return this.accept(generationId); }
 + deliver(generationId) { return this.runs.has(generationId) ? this.accept(generationId) : Promise.resolve(); }
 
-overtaker-submits-without-asking: 5, core/generation/run/lease.js, seed 5
+overtaker-submits-without-asking: 5, core/generation/run/lease.js, seed 2
 An attempt that another worker may have handed over is handed over again without asking the provider.
 - { generation, leasedAt, ...execution, isFresh: false };
 + { generation, leasedAt, ...execution, isFresh: true };
 
-unknown-acceptance-resubmitted: 5, core/generation/run/next-step.js, seed 10
+unknown-acceptance-resubmitted: 5, core/generation/run/next-step.js, seed 7
 A model that forbids to submit twice is submitted twice when its provider cannot tell.
 - answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false, UNKNOWN_OUTCOME) }
 + answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) }
@@ -100,12 +100,12 @@ A provider that states once that it does not have the task is believed.
 - return later.some(({ askedAt }) => askedAt >= againAt) ? monotonic : Math.max(againAt, monotonic + 1);
 + return monotonic;
 
-not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 49
+not-found-believed-at-once: 21 5, core/generation/run/run-state.js, seed 31
 A request that was still on its way when its call ended arrives after the task was submitted again.
 - return statedTwiceAt(state.notFound.filter(({ askedAt }) => askedAt >= settledAt), settledAt, time, rules);
 + return statedTwiceAt(state.notFound, settledAt, time, rules);
 
-cost-of-an-undone-attempt-lost: 5, core/generation/decide.js, seed 149
+cost-of-an-undone-attempt-lost: 5, core/generation/decide.js, seed 33
 What a provider says that a refused task costs is forgotten with the attempt.
 - const undone = undoAttempt(g, command);
 + const { costs: _, ...bare } = g; const undone = undoAttempt(bare, command);
@@ -125,7 +125,7 @@ A provider that does not say whether it has the task is passed by for the next o
 - isSilence(answer) ? restWhileSilent(situation, answer, situation.state.unknownRounds) : undefined
 + isSilence(answer) ? { do: 'undo', retryAt: situation.time.now, isNotHere: true } : undefined
 
-result-asked-of-the-first-provider: 9 12 25, core/generation/run/executions.js, seed 65
+result-asked-of-the-first-provider: 9 12 25, core/generation/run/executions.js, seed 35
 What another provider of the route makes is looked for at the first one.
 - providerName !== providerOf(attempt, model)
 + providerName !== route[0]?.provider
@@ -135,7 +135,7 @@ A worker that lost its lease goes on with the version that it lost it to, and wr
 - get generation() { this.throwIfLost(); return this.current; }
 + get generation() { return this.current; }
 
-run-goes-past-its-deadline: 6 20, core/generation/run/next-step.js, seed 12
+run-goes-past-its-deadline: 6 20, core/generation/run/next-step.js, seed 17
 A worker that holds the lease goes on resting when the deadline is over.
 - isLate(g, time) && !mayHaveResult(g) ? timeOut(g, state) : undefined
 + isLate(g, time) && !mayHaveResult(g) ? { do: 'rest', ms: 600_000 } : undefined
@@ -165,7 +165,7 @@ A run that lost its worker waits for room, though it needs none, until its deadl
 - if (providers.length === 0) return this.finishing;
 +
 
-outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 55
+outputs-of-any-kind-delivered: 9, core/generation/run/collect-outputs.js, seed 22
 Whatever decodes is delivered and charged, a picture for a video too.
 - if (facts.kind !== g.modality)
 + if (false)
@@ -175,28 +175,28 @@ An overtaken worker writes over, or removes, what the next one has delivered.
 - return \`outputs/\${generationId}/\${fence}/\${index}\`;
 + return \`outputs/\${generationId}/\${index}\`;
 
-sent-attempt-forgotten-on-a-stop: 5, core/generation/decide.js, seed 41
+sent-attempt-forgotten-on-a-stop: 5, core/generation/decide.js, seed 18
 A worker that goes away hands back an attempt that it had handed over as if nobody had it.
 - command.isUnsent ? withoutUnsentAttempt(g) : g
 + withoutUnsentAttempt(g)
 
-forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 88
+forgotten-task-made-again: 21 5, core/generation/run/next-step.js, seed 10
 A provider that knows a task no more is given it again, though the model forbids to have it made twice.
 - failure: failure('PROVIDER_UNAVAILABLE', rules.mayResubmit, FORGOTTEN)
 + failure: failure('PROVIDER_UNAVAILABLE', true, FORGOTTEN)
 
-failed-download-bought-again: 21, core/generation/run/next-step.js, seed 35
+failed-download-bought-again: 21, core/generation/run/next-step.js, seed 22
 A result that could not be fetched four times is thrown away, and another one is bought.
 - const { failedCollections, isStoreAway } = situation.state;
 + const { failedCollections, isStoreAway } = situation.state; if (!isStoreAway && failedCollections >= 4) return { do: 'end-attempt', failure:
 + failure('OUTPUT_INVALID', true) };
 
-unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 41
+unusable-output-bought-again: 21, core/generation/run/next-step.js, seed 10
 A complete file that cannot be used is bought again, though the model forbids it.
 - failure('OUTPUT_INVALID', rules.mayReplaceOutputs)
 + failure('OUTPUT_INVALID', true)
 
-other-size-thrown-away: 9 21, core/generation/run/collect-outputs.js, seed 41
+other-size-thrown-away: 9 21, core/generation/run/collect-outputs.js, seed 49
 A usable output of another size than was asked for is thrown away.
 - difference !== undefined && model.onOtherSize === 'refuse'
 + difference !== undefined
@@ -206,7 +206,7 @@ An output of another size is delivered, though the model refuses it.
 - difference !== undefined && model.onOtherSize === 'refuse'
 + false
 
-priced-by-the-request: 3, core/generation/decide.js, seed 41
+priced-by-the-request: 3, core/generation/decide.js, seed 85
 An output of another size costs what the one that was asked for would have cost.
 - const credits = measuredRate === undefined
 + const credits = true
