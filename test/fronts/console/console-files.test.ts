@@ -11,11 +11,15 @@ import { OPERATOR_PAGES } from '../../../apps/http/console/operator/routes.js';
 
 const WEB = new URL('../../../web/', import.meta.url);
 const KB = 1_000;
-/** The bounds of the files in bytes: all scripts with Brotli and with gzip; with gzip those of the first page, and the styles; the fonts as they are. */
+/**
+ * The bounds of the files in bytes: with Brotli the scripts of a developer, and all scripts, the operator area among them; with
+ * gzip all scripts, those of the first page, and the styles; the fonts as they are.
+ */
 const BUDGET = {
+  developerScripts: 70 * KB,
   scripts: 79 * KB,
   gzipScripts: 89 * KB,
-  firstScripts: 40 * KB,
+  firstScripts: 38 * KB,
   styles: 10 * KB,
   fonts: 80 * KB,
 } as const;
@@ -39,6 +43,9 @@ describe('the files of the console', () => {
   it('stay within their budget', async () => {
     expect(withEnding('.js')).to.include.members(inPage());
     expect(inPage()).to.have.lengthOf.at.least(1);
+    const ofDevelopers = withEnding('.js').filter((name) => !name.startsWith('operator-area'));
+    expect(ofDevelopers).to.have.lengthOf(withEnding('.js').length - 1);
+    expect(await sizeOf(ofDevelopers, '.br'), 'scripts of a developer').to.be.at.most(BUDGET.developerScripts);
     expect(await sizeOf(withEnding('.js'), '.br'), 'all scripts').to.be.at.most(BUDGET.scripts);
     expect(await sizeOf(withEnding('.js')), 'all scripts with gzip').to.be.at.most(BUDGET.gzipScripts);
     expect(await sizeOf(inPage()), 'the scripts of the first page').to.be.at.most(BUDGET.firstScripts);
