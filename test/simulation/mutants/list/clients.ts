@@ -2,7 +2,7 @@ import { type Mutant, mutantsIn } from '../mutant.js';
 
 /** Possible mistakes about deletions by clients, and what must be deleted with them. */
 export const DELETION_MUTANTS: readonly Mutant[] = mutantsIn(`
-deleted-before-it-was-charged: 9 26, core/generation/decide.js, seed 116
+deleted-before-it-was-charged: 9 26, core/generation/decide.js, seed 21
 Whoever deletes a picture between its end and its charge has it for nothing.
 - if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };
 +
@@ -17,22 +17,22 @@ The outputs stay in the object store, and nothing knows of them any more.
 - await removeOutputs(context, marked.generationId, writtenBy(marked));
 +
 
-deletion-not-completed: 9 26, core/recovery/recover.js, seed 8
+deletion-not-completed: 9 26, core/recovery/recover.js, seed 15
 A deletion whose process died leaves the outputs until their retention is over.
 - if (g.deletedAt !== undefined) return completeDeletion(context, g);
 +
 
-used-upload-deleted: 16 26, core/uploads/manage-uploads.js, seed 13
+used-upload-deleted: 16 26, core/uploads/manage-uploads.js, seed 34
 The reference of a generation that still has to run is removed.
 - if (upload.lastUsedAt !== undefined)
 + if (upload.uploadId === undefined)
 
-deleted-upload-keeps-its-bytes: 26, core/uploads/manage-uploads.js, seed 6
+deleted-upload-keeps-its-bytes: 26, core/uploads/manage-uploads.js, seed 7
 The record goes, and the picture stays.
 - if (key !== undefined) await objects.remove(key);
 + if (key === undefined) await objects.remove(key);
 
-deleted-upload-forgets-its-target: 16, core/uploads/manage-uploads.js, seed 6
+deleted-upload-forgets-its-target: 16, core/uploads/manage-uploads.js, seed 7
 Bytes that are sent to the target after the deletion are never removed.
 - if (now < again) {
 + if (now < 0) {
@@ -50,17 +50,17 @@ The declared type is believed, whatever the bytes are.
 - if (media.mediaType !== upload.mediaType)
 + if (media.mediaType === undefined)
 
-declared-digest-not-checked: 16, core/uploads/complete-upload.js, seed 3
+declared-digest-not-checked: 16, core/uploads/complete-upload.js, seed 8
 The checksum that a completion declares is not compared with the bytes.
 - for (const declared of [upload.declaredSha256, sha256]) {
 + for (const declared of [upload.declaredSha256]) {
 
-late-copy-overwrites: 16, core/uploads/complete-upload.js, seed 5
+late-copy-overwrites: 16, core/uploads/complete-upload.js, seed 6
 A completion that lost the race against another one answers with a copy that is not on record.
 - if ((await uploads.replace(ready, copying.version)) === 'conflict') {
 + if ((await uploads.replace(ready, copying.version)) === undefined) {
 
-upload-of-another-app: 16, core/generation/quote.js, seed 44
+upload-of-another-app: 16, core/generation/quote.js, seed 13
 A generation may use whatever its account has uploaded, through another App too.
 - const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId;
@@ -85,7 +85,7 @@ Recovery looks at what lacks the mark: an end that is not announced before it is
 + await paid; const retention = retentionOf(generation, context.settings); const changed = await tryChange(context, generation, { event: 'settle',
 + ...retention }); await announceState(context, generation);
 
-two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 52
+two-send-a-delivery-at-once: 27, core/webhooks/decide.js, seed 157
 A start that is still on its way arrives after the end that another process has sent.
 - return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.startedAt, now);
 + return false;
@@ -118,7 +118,7 @@ A delivery whose process died waits for a wake-up that nobody sends.
 
 /** Possible mistakes in events for followers, and in reports of use. */
 export const READER_MUTANTS: readonly Mutant[] = mutantsIn(`
-end-between-two-looks-not-told: 23, core/generation/watch.js, seed 34
+end-between-two-looks-not-told: 23, core/generation/watch.js, seed 14
 What was open at one look and is not at the next has ended, and nobody reads how.
 - const gone = [...app.open].filter((id) => !now.has(id));
 + const gone = [].values();
@@ -138,7 +138,7 @@ What was created before the line was cut, and ended while it was, is not looked 
 - from - Math.max(0, ...lives) - BEYOND_RUN_MS
 + from + REACH_MS
 
-older-version-told-after-a-newer-one: 23, core/generation/events.js, seed 451
+older-version-told-after-a-newer-one: 23, core/generation/events.js, seed 270
 A look that began before a write comes after it.
 - if (version <= (known?.version ?? -1)) return [];
 +
@@ -148,7 +148,7 @@ A row that has taken an entry in takes it in again with the next batch.
 - if (entry.sequence <= row.lastSequence) return row;
 +
 
-account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 91
+account-ahead-of-its-rows: 28, core/usage/project-usage.js, seed 8
 A process that dies in between leaves entries that no row ever takes in.
 - if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';
 + await ports.usage.apply([{ row: entries.reduce((sums, [entry]) => withEntry(sums, entry), whole), expectedSequence: whole.lastSequence }]); if
@@ -157,12 +157,12 @@ A process that dies in between leaves entries that no row ever takes in.
 
 /** Possible mistakes about who may see and do what. */
 export const ACCESS_MUTANTS: readonly Mutant[] = mutantsIn(`
-readable-by-another-app: 17, core/generation/read-generations.js, seed 8
+readable-by-another-app: 17, core/generation/read-generations.js, seed 6
 A generation can be read and cancelled by every App of its account.
 - const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
 + const isOwn = record !== null && record.accountId === caller.accountId;
 
-foreign-id-told-apart: 17, core/generation/read-generations.js, seed 2
+foreign-id-told-apart: 17, core/generation/read-generations.js, seed 3
 Somebody else's id is refused with a code of its own, which tells that it exists.
 - if (!isOwn || record.kind === 'void')
 + if (record && !isOwn) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT'); if (!isOwn || record.kind === 'void')
@@ -177,7 +177,7 @@ Only authentication looks at a suspension, and what it remembers of a key lets a
 - if (account.suspendedAt !== undefined) return { refused: 'ACCOUNT_SUSPENDED' };
 +
 
-suspension-not-authenticated: 18, core/access/authenticate.js, seed 8
+suspension-not-authenticated: 18, core/access/authenticate.js, seed 14
 A key of a suspended account still reads and cancels, since only what spends is refused.
 - isSuspended: account?.suspendedAt !== undefined
 + isSuspended: false
@@ -190,7 +190,7 @@ A token is taken until it expires, although its person has ended the connection.
 - token.endedAt !== undefined || grant.endedAt !== undefined ||
 +
 
-cap-of-a-grant-forgotten: 24, core/access/authenticate.js, seed 3
+cap-of-a-grant-forgotten: 24, core/access/authenticate.js, seed 5
 A program may spend all that the account has, whatever its person allowed.
 - ...(capCredits === undefined ? {} : { cap: { credits: capCredits, per: 'life' } }),
 +
@@ -235,7 +235,7 @@ Processes that refresh at the same time find the same further exchange free.
 - (await artefacts.put(further)) === 'kept' && (await artefacts.consume(further, now)) === 'consumed'
 + (await artefacts.put(further)) === 'kept'
 
-one-further-exchange-too-many: 22, core/people/refresh-tokens.js, seed 1
+one-further-exchange-too-many: 22, core/people/refresh-tokens.js, seed 2
 The first exchange is not counted among the four.
 - export const MAX_FURTHER_EXCHANGES = 3;
 + export const MAX_FURTHER_EXCHANGES = 4;

@@ -232,7 +232,7 @@ A result that became ready while nobody could collect it is lost at the deadline
 - isLate(g, time) && g.lastPollBy === undefined ? { do: 'allow-last-poll' } : undefined
 + isLate(g, time) && g.lastPollBy === undefined ? timeOut(g, {}) : undefined
 
-expired-without-a-last-poll: 20, core/generation/decide.js, seed 691
+expired-without-a-last-poll: 20, core/generation/decide.js, seed 1960
 Recovery ends a generation whose provider may have the result, and nobody looks once more.
 - if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy))
 + if (false)
@@ -265,32 +265,32 @@ Each worker has as many tasks at a provider as all of them may have together.
 - const free = Math.max(0, maxConcurrent - others.reduce((sum, { slots }) => sum + slots, 0));
 + const free = maxConcurrent;
 
-lapsed-slots-given-out-at-once: 25, core/providers/provider-shares.js, seed 6
+lapsed-slots-given-out-at-once: 25, core/providers/provider-shares.js, seed 1
 The slots of a worker are given to another one while a submission of the first is on its way.
 - if (at.monotonic < one.since + SHARE_MS + longestCallMs)
 + if (at.monotonic < one.since + 2_000)
 
-submissions-not-taken-from-the-bucket: 25, core/providers/provider-use.js, seed 12
+submissions-not-taken-from-the-bucket: 25, core/providers/provider-use.js, seed 10
 Submissions that a worker was given are given out again.
 - thousandths: thousandths - 1_000 * submissions
 + thousandths
 
-bucket-refilled-far-too-fast: 25, core/providers/provider-use.js, seed 71
+bucket-refilled-far-too-fast: 25, core/providers/provider-use.js, seed 14
 A minute sees more submissions than the limit says.
 - Math.floor((now - refilledAt) * rate)
 + Math.floor(4 * (now - refilledAt) * rate)
 
-room-not-looked-at-before-a-submission: 25, core/generation/run/submit-attempt.js, seed 206
+room-not-looked-at-before-a-submission: 25, core/generation/run/submit-attempt.js, seed 70
 A worker submits with what it was given when the run began, and a task that it took over without a slot.
 - if (!of.entry.maySubmit()) return 'no-room';
 +
 
-room-given-back-while-the-task-goes-on: 25, core/generation/run/dispatcher.js, seed 45
+room-given-back-while-the-task-goes-on: 25, core/generation/run/dispatcher.js, seed 9
 A run that ends because the store does not answer frees the slot of a task that goes on at the provider.
 - if (end === 'abandoned') this.orphaned.keep(run.lastKnown, entry); else entry.release();
 + entry.release();
 
-lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 26
+lost-race-for-a-share-taken-for-won: 25, core/providers/provider-shares.js, seed 14
 A worker uses slots that another one was given meanwhile.
 - if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
 + await providerUses.replace(given.next, stored?.version ?? 0);
@@ -300,7 +300,7 @@ With exclusive stores the shares of a process that was killed are void, and its 
 - this.count(generation, provider);
 + ;
 
-submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 435
+submits-before-earlier-tasks-are-counted: 25, core/providers/provider-gates.js, seed 644
 A process with exclusive stores submits while the list of what is at the provider is still read.
 - return this.limits.maxConcurrent !== undefined && !this.options.hasCounted();
 + return false;
@@ -308,7 +308,7 @@ A process with exclusive stores submits while the list of what is at the provide
 
 /** Possible mistakes and omissions of recovery. */
 export const RECOVERY_MUTANTS: readonly Mutant[] = mutantsIn(`
-hold-released-without-ruling-out: 4 12, core/recovery/recover.js, seed 2
+hold-released-without-ruling-out: 4 12, core/recovery/recover.js, seed 20
 A hold without a generation is released while the generation may still be inserted.
 - const standing = known ?? (await voidGeneration(context, { generationId, accountId, appId: '' }));
 + const standing = known ?? { kind: 'void' };
@@ -318,12 +318,12 @@ The id of a create that was cut is ruled out, and its hold forgotten.
 - await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: 0 }); return 'released';
 + return 'released';
 
-tombstone-goes-at-once: 4 11, core/generation/create-generation.js, seed 172
+tombstone-goes-at-once: 4 11, core/generation/create-generation.js, seed 204
 A tombstone is taken for rubbish, and a slow create finds its id free again.
 - dueAt: now + settings.tombstoneRetentionMs };
 + dueAt: now };
 
-ended-not-settled: 4 6, core/recovery/recover.js, seed 11
+ended-not-settled: 4 6, core/recovery/recover.js, seed 1
 Recovery leaves settling to the worker that ended the generation, which may be gone.
 - await settleGeneration(context, record); return 'settled';
 + return 'settled';
@@ -338,12 +338,12 @@ What waits for a place past its deadline is left to the worker that has no place
 - if (context.clock.now() <= deadlineOf(g)) return null;
 + if (g.status === 'queued' || context.clock.now() <= deadlineOf(g)) return null;
 
-outputs-removed-when-looked-at: 9 16, core/recovery/recover.js, seed 121
+outputs-removed-when-looked-at: 9 16, core/recovery/recover.js, seed 27
 Whatever recovery looks at once it is settled is taken to be past its retention.
 - if (mayHaveOutputs(g) && now >= outputsExpireAt) {
 + if (mayHaveOutputs(g)) {
 
-content-removed-when-looked-at: 7, core/recovery/recover.js, seed 272
+content-removed-when-looked-at: 7, core/recovery/recover.js, seed 53
 The content of whatever recovery looks at once it is settled goes at once, when nothing was charged.
 - if (hasUnchargedContent(g) && now >= contentExpiresAt && now < taskExpiresAt) {
 + if (hasUnchargedContent(g) && now < taskExpiresAt) {
