@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, relative } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { compressAll, licencesOf } from '../served-files.mjs';
 
 const BASE = '/console/';
@@ -88,23 +88,13 @@ async function shortened(script) {
 
 /** Draws the icons that the console names into one file, each as a symbol with that id. Returns the name of the file. */
 async function drawIcons(folder) {
-  const { outputFiles } = await build({
-    stdin: { contents: "export * from './icon-names.ts'", resolveDir: at('src/parts') },
-    bundle: true,
-    format: 'esm',
-    write: false,
-  });
-  const { ICON_NAMES } = await import(
-    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
-  );
-  const drawings = dirname(
-    createRequire(import.meta.url)
-      .resolve('lucide-preact')
-      .replace('/cjs/', '/esm/'),
-  );
+  const { outputFiles } = await build({ entryPoints: [at('src/parts/icon-names.ts')], format: 'esm', write: false });
+  const { ICON_NAMES } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
   const symbols = await Promise.all(
     ICON_NAMES.map(async (name) => {
-      const { __iconData: icon } = await import(pathToFileURL(join(drawings, 'icons', `${name}.mjs`)).href);
+      const { __iconData: icon } = await import(
+        new URL(`icons/${name}.mjs`, import.meta.resolve('lucide-preact')).href
+      );
       const shapes = icon.node.map(([shape, { key: _, ...attributes }]) => {
         const written = Object.entries(attributes).map(([attribute, value]) => `${attribute}="${value}"`);
         return `<${shape} ${written.join(' ')}/>`;
