@@ -156,18 +156,11 @@ const present = (rendered: object): string[] =>
   Object.entries(rendered).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 const fieldsOf = ({ fields }: DescMessage): string[] => fields.map(({ name }) => name);
 
-/** The fields of the operator area's type: its own, and those that it takes by name from other types. */
+/** The fields of the operator area's type: those that it takes by name from other types, and its own. */
 function operatorFields(): string[] {
   const source = readFileSync(join(ROOT, 'apps/web/src/operator/queue.tsx'), 'utf8');
-  const [, shared = ''] = /^type Shared = ([^;]+);/m.exec(source) ?? [];
-  const [, counts = ''] = /^type Counts = ([^;]+);/m.exec(source) ?? [];
-  const [, own = ''] =
-    /^interface Generation extends Pick<Task, Shared>, Numbers<Counts> \{\n([^}]*(?:\{[^}]*\}[^}]*)*)\n\}/m.exec(
-      source,
-    ) ?? [];
-  return [...`${shared}${counts}`.matchAll(/'(\w+)'/g), ...own.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(
-    ([, name = '']) => name,
-  );
+  const [, types = ''] = /^(type Shared = .*?^interface Generation .*?)^\}/ms.exec(source) ?? [];
+  return [...types.matchAll(/'(\w+)'|^ {2}readonly (\w+)/gm)].map(([, taken, own]) => taken ?? own ?? '');
 }
 
 describe('the fields of a generation', () => {
