@@ -342,7 +342,7 @@ const emptyMongo =
   };
 
 for (const lane of [EMBEDDED, ...DISTRIBUTED]) {
-  describe(`the index of searches of a server on ${lane.name}`, () => {
+  describe(`the search index on ${lane.name}`, () => {
     let service: LiveService;
     let empty: Empty;
     let tenant: Tenant;
