@@ -265,6 +265,29 @@ describe('the playground in a browser', () => {
     await cost('10 credits', 25);
   });
 
+  it('shows the progress of a generation, and not on the next one', async () => {
+    let first: string | undefined;
+    await page.route('**/generations/*/events', (route) => {
+      first ??= route.request().url();
+      const body = 'event: progress\ndata: {"type":"progress","progress":0.4}\n\n';
+      return route.fulfill(
+        route.request().url() === first ? { contentType: 'text/event-stream', body } : { status: 204 },
+      );
+    });
+    await open();
+    await pick('Picture, hold');
+    await size();
+    await prompt().fill('a cat');
+    await create().click();
+    await status('Running 40%');
+    await prompt().fill('a dog');
+    await create().click();
+    await page.locator('.history li').nth(1).waitFor();
+    await page.locator('.history li').first().and(page.locator('[aria-current]')).waitFor();
+    await status('Running');
+    expect(await page.locator('.out-bar .badge').innerText()).to.equal('Running');
+  });
+
   it('says why a generation failed, and creates it again', async () => {
     await open();
     await pick('Picture, refuse');
