@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type TaskEvent } from './api-types.js';
 import { addressOf } from './server.js';
 
-export interface Follower {
+interface Follower {
   readonly onEvent: (event: TaskEvent) => void;
   /** Called when the stream opens or reopens; events in between may have been missed. */
   readonly onOpen?: () => void;

@@ -24,7 +24,7 @@ export const PAGES = {
   'operator-ledger': { path: 'operator/ledger', title: 'Ledger check' },
 } as const satisfies Readonly<Record<string, PageInfo>>;
 
-export interface PageInfo {
+interface PageInfo {
   readonly path: string;
   readonly title: string;
   readonly single?: string;

@@ -10,7 +10,6 @@ export const API = '/console/api';
 
 /** Reads are tried twice: a page that stays open tries again by itself. */
 const READ_TRIES = 2;
-const WRITE_TRIES = 6;
 
 const own = new Transport(window.location.origin, undefined, API);
 
@@ -34,7 +33,7 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return checked(() => own.get<T>(path, { signal, maxTries: READ_TRIES }));
 }
 
-export interface ChangeOptions {
+interface ChangeOptions {
   readonly method?: 'POST' | 'PATCH' | 'DELETE';
   /** The same for every try of one intent: it then has one effect. */
   readonly idempotencyKey?: string;
@@ -47,11 +46,7 @@ export async function change<T = object>(
   body: object = {},
   { method = 'POST', idempotencyKey, signal }: ChangeOptions = {},
 ): Promise<T> {
-  const options = {
-    signal,
-    maxTries: idempotencyKey === undefined ? 1 : WRITE_TRIES,
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  };
+  const options = { signal, ...(idempotencyKey === undefined ? { maxTries: 1 } : { idempotencyKey }) };
   return checked(() => own.call<T>({ method, path, ...(method === 'DELETE' ? {} : { body }) }, options));
 }
 
@@ -69,7 +64,7 @@ async function checked<T>(send: () => Promise<{ readonly data: T }>): Promise<T>
 }
 
 /** To the sign-in page, and back to this one. */
-export function leaveToSignIn(): void {
+function leaveToSignIn(): void {
   const { pathname, search } = window.location;
   window.location.assign(`/sign-in?return=${encodeURIComponent(pathname + search)}`);
 }

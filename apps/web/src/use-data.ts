@@ -11,7 +11,7 @@ export interface Data<T> {
   readonly reload: () => Promise<void>;
 }
 
-export interface DataOptions<T> {
+interface DataOptions<T> {
   readonly load?: (path: string, signal?: AbortSignal) => Promise<T>;
   /** Loads it again after this time, in milliseconds, while the page is visible. */
   readonly everyMs?: number;

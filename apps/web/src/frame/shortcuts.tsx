@@ -15,7 +15,7 @@ export function openPalette(): void {
 /** The key that shortcuts are pressed with. */
 export const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
 
-export interface Shortcut {
+interface Shortcut {
   readonly keys: readonly string[];
   readonly text: string;
 }

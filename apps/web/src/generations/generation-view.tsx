@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Output } from '../api-types.js';
 import { ageText, dateText, numberText, preciseTimeText, spanText } from '../format.js';
 import { hasShortcuts } from '../frame/preferences.js';
-import { Lightbox, OutputMedia, type Shown, shownOutputs } from '../media/lightbox.js';
-import { Picture, ratioOf } from '../media/picture.js';
+import { Lightbox, OutputMedia, type Shown } from '../media/lightbox.js';
+import { Picture, ratioOf, thumbnailsOf } from '../media/picture.js';
 import { saveOutput } from '../media/save-output.js';
 import { ask } from '../parts/ask.js';
 import { ActionButton, Button, Copyable, CopyableId, useCopy } from '../parts/buttons.js';
@@ -100,7 +100,7 @@ interface MainProps {
 function Main({ generation, detail, close }: MainProps) {
   const [at, setAt] = useState(0);
   const [open, setOpen] = useState<number>();
-  const outputs = shownOutputs(generation, promptOf(generation));
+  const outputs = shownOutputs(generation);
   const shown = outputs[at];
   const progress = useProgress(detail);
   useKeys({ f: () => setOpen(shown === undefined ? undefined : at) });
@@ -115,6 +115,7 @@ function Main({ generation, detail, close }: MainProps) {
               key={shown.output.media_id}
               shown={shown}
               shownWidth="(max-width: 860px) 100vw, 860px"
+              label={`Show in full screen: ${shown.alt}`}
               open={() => setOpen(at)}
               reload={detail.reload}
             />
@@ -137,6 +138,17 @@ function Main({ generation, detail, close }: MainProps) {
       <Lightbox outputs={outputs} at={open} open={setOpen} />
     </div>
   );
+}
+
+function shownOutputs(generation: GenerationDetail): Shown[] {
+  const { outputs, generation_id: id } = generation;
+  return outputs.map((output, index) => ({
+    output,
+    thumbnails: thumbnailsOf(generation, output),
+    alt: outputs.length === 1 ? promptOf(generation) : `${promptOf(generation)}, ${index + 1} of ${outputs.length}`,
+    filename: outputs.length === 1 ? id : `${id}-${index + 1}`,
+    href: hrefOf('generations', { id }),
+  }));
 }
 
 /** The state of a generation without an output. */

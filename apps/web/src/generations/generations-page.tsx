@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { STATUSES, type UsageRow } from '../api-types.js';
-import { appName, useApps } from '../apps/usable-apps.js';
+import { appName, useApps } from '../use-apps.js';
 import { dayText, numberText } from '../format.js';
 import { lazy } from '../frame/lazy.js';
-import { Gallery, GallerySkeleton, overList } from '../media/gallery.js';
+import { Gallery, GallerySkeleton, NoGenerations, overList } from '../media/gallery.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
 import { useModels } from '../models/use-models.js';
 import { Button, MoreButton } from '../parts/buttons.js';
@@ -211,34 +211,21 @@ function useEndReached(more: Followed<unknown>['more']) {
   return end;
 }
 
-function Nothing({ filter: { q, status, model, ...others } }: { filter: GenerationFilter }) {
+function Nothing({ filter }: { filter: GenerationFilter }) {
+  const { q, status, model } = filter;
+  if (Object.keys(filter).length === 0)
+    return <NoGenerations text="What the playground, the API and connected assistants create appears here." />;
   const state = statusOf(status);
   const parts = [q && `“${q}”`, state && STATUS_TEXTS[state], model].filter(Boolean);
-  const isFiltered = parts.length > 0 || Object.keys(others).length > 0;
   return (
     <div class="panel">
-      {isFiltered ? (
-        <Empty
-          icon="search-x"
-          title={parts.length === 0 ? 'Nothing matches these filters' : `Nothing matches ${parts.join(', ')}`}
-          text="Other generations of the account are hidden by the filters."
-        >
-          <Button onClick={clearFilters}>Clear filters</Button>
-        </Empty>
-      ) : (
-        <Empty
-          icon="images"
-          title="No generations yet"
-          text="What the playground, the API and connected assistants create appears here."
-        >
-          <PlaceLink page="playground" class="button primary">
-            Open the playground
-          </PlaceLink>
-          <PlaceLink page="keys" class="button">
-            Copy a curl command
-          </PlaceLink>
-        </Empty>
-      )}
+      <Empty
+        icon="search-x"
+        title={parts.length === 0 ? 'Nothing matches these filters' : `Nothing matches ${parts.join(', ')}`}
+        text="Other generations of the account are hidden by the filters."
+      >
+        <Button onClick={clearFilters}>Clear filters</Button>
+      </Empty>
     </div>
   );
 }

@@ -4,14 +4,13 @@ import { Button } from '../parts/buttons.js';
 import { SearchField, SelectFilter } from '../parts/fields.js';
 import { Badge, Card, Empty, Limit, Loaded, Page, type PageProps, SkeletonRows } from '../parts/parts.js';
 import { ScopeTags } from '../parts/scope-tags.js';
-import type { MenuItem } from '../parts/overlays.js';
-import { askItem, type Column, copyItem, Named, None, Table } from '../parts/table.js';
+import { type Column, copyItem, Named, None, Table } from '../parts/table.js';
 import { Expiry, UsedOn } from '../parts/times.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { Key } from '../server-types.js';
-import { change } from '../server.js';
 import { reloadOverview } from '../session.js';
 import { afterChange, type Data, focusOn, useData, useShownOnce } from '../use-data.js';
+import { revokeItem } from './key-parts.js';
 import { FirstRequest, type MadeKey, type NamedApps, NewKeyForm, NewSecret } from './new-key.js';
 
 interface KeyList {
@@ -73,15 +72,6 @@ function Keys({ keys, create }: { keys: Data<KeyList>; create: (() => void) | un
   const active = all.filter(({ is_over: isOver }) => !isOver).length;
   const matching = all.filter((key) => matches(key, q) && (app === undefined || key.app.id === app));
   const shown = matching.filter(({ is_over: isOver }) => ended !== undefined || !isOver);
-  const revoke = ({ id, name }: Key): MenuItem =>
-    askItem('Revoke…', 'ban', {
-      title: `Revoke the key “${name}”?`,
-      text: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
-      doIt: 'Revoke key',
-      busyText: 'Revoking…',
-      act: () => change(`/keys/${id}/revoke`),
-      done: () => said(`The key ${name} is revoked.`),
-    });
   return (
     <Card
       id="keys"
@@ -107,7 +97,7 @@ function Keys({ keys, create }: { keys: Data<KeyList>; create: (() => void) | un
                 icon: 'images',
                 act: () => goTo(hrefOf('generations', { query: { key: key.id } })),
               },
-              ...(key.is_over ? [] : [revoke(key)]),
+              ...(key.is_over ? [] : [revokeItem(key.name, `/keys/${key.id}/revoke`, said)]),
             ]}
             more={{
               what: 'keys',

@@ -7,7 +7,7 @@ import type { AccountGeneration, App, Overview } from '../server-types.js';
 import { change } from '../server.js';
 import { say } from '../parts/toasts.js';
 import { type Data, useAction, useData } from '../use-data.js';
-import { askedKey, KeyFields } from './key-fields.js';
+import { askedKey, KeyFields } from './key-parts.js';
 
 /** The Apps that a key can be made for, the default one first. */
 export interface NamedApps {

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { lengthText } from '../format.js';
 import { Icon, type IconName } from '../parts/icon.js';
-import { Badge, PlaceLink, Time } from '../parts/parts.js';
+import { Badge, Empty, PlaceLink, Time } from '../parts/parts.js';
 import type { AccountGeneration } from '../server-types.js';
 import { promptOf } from '../generations/generation-texts.js';
 import { place } from '../places.js';
@@ -156,6 +156,22 @@ function Shot({ generation, widthPx, isFirst }: Omit<TileProps, 'heightPx'>) {
         </span>
       )}
     </>
+  );
+}
+
+/** In place of a gallery of an account that has no generation yet. */
+export function NoGenerations({ text }: { text: string }) {
+  return (
+    <div class="panel">
+      <Empty icon="images" title="No generations yet" text={text}>
+        <PlaceLink page="playground" class="button primary">
+          Open the playground
+        </PlaceLink>
+        <PlaceLink page="keys" class="button">
+          Copy a curl command
+        </PlaceLink>
+      </Empty>
+    </div>
   );
 }
 

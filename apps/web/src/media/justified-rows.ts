@@ -1,17 +1,17 @@
 /** A picture of a row. */
-export interface Placed<T> {
+interface Placed<T> {
   readonly item: T;
   readonly widthPx: number;
 }
 
-export interface JustifiedRow<T> {
+interface JustifiedRow<T> {
   readonly heightPx: number;
   /** Whether it fills the width, so that later pictures do not change it. */
   readonly isFull: boolean;
   readonly pictures: readonly Placed<T>[];
 }
 
-export interface Justification {
+interface Justification {
   readonly widthPx: number;
   readonly gapPx: number;
   /** The height that rows have about, at most a fifth more or less. */

@@ -1,9 +1,8 @@
 import type { IconName } from '../parts/icon.js';
 import { useState } from 'preact/hooks';
-import type { Output, Task } from '../api-types.js';
+import type { Output } from '../api-types.js';
 import { Button, useCopy } from '../parts/buttons.js';
 import { Dialog } from '../parts/overlays.js';
-import { hrefOf } from '../places.js';
 import { readable } from '../server.js';
 import type { Thumbnails } from '../server-types.js';
 import { Picture } from './picture.js';
@@ -20,35 +19,23 @@ export interface Shown {
   readonly href: string;
 }
 
-/** The outputs of a generation; `alt` describes all of them. */
-export function shownOutputs(
-  { outputs, generation_id: id, thumbnails }: Task & { thumbnails?: readonly Thumbnails[] },
-  alt: string,
-): Shown[] {
-  return outputs.map((output, index) => ({
-    output,
-    thumbnails: thumbnails?.find((one) => one.media_id === output.media_id),
-    alt: outputs.length === 1 ? alt : `${alt}, ${index + 1} of ${outputs.length}`,
-    filename: outputs.length === 1 ? id : `${id}-${index + 1}`,
-    href: hrefOf('generations', { id }),
-  }));
-}
-
 interface OutputMediaProps {
   shown: Shown;
   /** The `shownWidth` of `Picture`. */
   shownWidth: string;
+  /** The label of the button, where the description of the image does not say enough. */
+  label?: string;
   /** Shows it in full. */
   open: () => void;
   /** Gets new addresses, once: one that has expired cannot be loaded. */
-  reload: () => Promise<void>;
+  reload: (() => Promise<void>) | undefined;
 }
 
 /** An output to look at: a video with its controls, or an image that opens in full. */
-export function OutputMedia({ shown: { output, thumbnails, alt }, shownWidth, open, reload }: OutputMediaProps) {
+export function OutputMedia({ shown: { output, thumbnails, alt }, shownWidth, label, open, reload }: OutputMediaProps) {
   const [isRetried, setRetried] = useState(false);
   const again = (): void => {
-    if (!isRetried) void reload();
+    if (!isRetried) void reload?.();
     setRetried(true);
   };
   if (output.media_type === 'video')
@@ -68,7 +55,7 @@ export function OutputMedia({ shown: { output, thumbnails, alt }, shownWidth, op
       />
     );
   return (
-    <button type="button" class="stage-open" aria-label={`Show in full screen: ${alt}`} onClick={open}>
+    <button type="button" aria-label={label} onClick={open}>
       <Picture {...{ output, thumbnails, alt, shownWidth }} isFirst onFault={again} />
     </button>
   );

@@ -196,7 +196,7 @@ function FailuresCard({ total: { failed, failures } }: { total: Outcomes }) {
               <code class="grow cut">{code}</code>
               <span class="num">{numberText(count)}</span>
               <span class="failure-part">
-                <Meter value={count * 0.89} max={failed} label={`${count} of ${failed} failures`} />
+                <Meter value={count} max={failed} label={`${count} of ${failed} failures`} isLimit={false} />
               </span>
             </li>
           ))}

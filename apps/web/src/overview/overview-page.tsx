@@ -1,14 +1,14 @@
 import { useMemo } from 'preact/hooks';
 import type { Usage, UsageRow } from '../api-types.js';
-import { useApps } from '../apps/usable-apps.js';
+import { useApps } from '../use-apps.js';
 import { dayText, numberText, percentText, spanText } from '../format.js';
 import { useGenerationList } from '../generations/generation-list.js';
 import { isOpen } from '../generations/generation-texts.js';
-import { Gallery, GallerySkeleton } from '../media/gallery.js';
+import { Gallery, GallerySkeleton, NoGenerations } from '../media/gallery.js';
 import { ModelCards } from '../models/models-page.js';
 import { useModels } from '../models/use-models.js';
 import { Icon } from '../parts/icon.js';
-import { Attention, Card, Empty, Fault, Figures, Page, type PageProps, PlaceLink } from '../parts/parts.js';
+import { Attention, Card, Fault, Figures, Page, type PageProps, PlaceLink } from '../parts/parts.js';
 import { Legend, Plot } from '../parts/plot.js';
 import type { PageName } from '../places.js';
 import type { AccountGeneration, AllWebhooks, Connection, Key } from '../server-types.js';
@@ -40,7 +40,7 @@ export function OverviewPage({ overview }: PageProps) {
         <Fault text={fault} />
         <section aria-labelledby="recent">
           <Head id="recent" title="Recent" page="generations" all="All generations" />
-          {recent === undefined ? <GallerySkeleton /> : <Recent generations={recent} />}
+          <Recent generations={recent} />
         </section>
         {app === undefined || overview.account.is_suspended ? null : (
           <Sums overview={overview} appId={app} generations={recent ?? []} />
@@ -108,21 +108,10 @@ function Attentions({ overview: { account } }: PageProps) {
   );
 }
 
-function Recent({ generations }: { generations: readonly AccountGeneration[] }) {
-  if (generations.length > 0)
-    return <Gallery generations={generations} maxRows={2} isFirst label="Recent generations" />;
-  return (
-    <div class="panel">
-      <Empty icon="images" title="No generations yet" text="Create the first one here or over the API.">
-        <PlaceLink page="playground" class="button primary">
-          Open the playground
-        </PlaceLink>
-        <PlaceLink page="keys" class="button">
-          Copy a curl command
-        </PlaceLink>
-      </Empty>
-    </div>
-  );
+function Recent({ generations }: { generations: readonly AccountGeneration[] | undefined }) {
+  if (generations === undefined) return <GallerySkeleton />;
+  if (generations.length === 0) return <NoGenerations text="Create the first one here or over the API." />;
+  return <Gallery generations={generations} maxRows={2} isFirst label="Recent generations" />;
 }
 
 const DAYS = 14;

@@ -7,7 +7,7 @@ import { say } from './toasts.js';
 
 type Kind = 'primary' | 'quiet' | 'danger' | 'destructive';
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly id?: string;
   readonly kind?: Kind | undefined;
   readonly isSmall?: boolean;
@@ -105,10 +105,10 @@ export async function copyText(text: string, what: string): Promise<boolean> {
 export function useCopy(text: string, what: string): readonly [isCopied: boolean, copy: () => Promise<boolean>] {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<boolean> => {
-    const worked = await copyText(text, what);
-    setCopied(worked);
+    if (!(await copyText(text, what))) return false;
+    setCopied(true);
     setTimeout(() => setCopied(false), DONE_MS);
-    return worked;
+    return true;
   };
   return [isCopied, copy];
 }

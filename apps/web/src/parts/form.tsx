@@ -23,15 +23,13 @@ interface FormProps {
   changed?: (form: FormData) => void;
   /** Called for the Escape key. */
   escape?: () => void;
-  /** In place of the sentence below the fields. */
-  note?: ComponentChildren;
   /** Below the fields and the fault: the buttons. */
   footer: ComponentChildren;
   children?: ComponentChildren;
 }
 
 /** A form that is sent once at a time and stays as it is, with its errors, until it has worked. */
-export function Form({ doing, submit, class: look = 'form', changed, escape, note, footer, children }: FormProps) {
+export function Form({ doing, submit, class: look = 'form', changed, escape, footer, children }: FormProps) {
   const pointers = useRef(new Set<string>()).current;
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
@@ -55,7 +53,7 @@ export function Form({ doing, submit, class: look = 'form', changed, escape, not
         onSubmit={(event) => void send(event)}
       >
         {children}
-        {note ?? <FormFault />}
+        <FormFault />
         {footer}
       </form>
     </FormContext.Provider>

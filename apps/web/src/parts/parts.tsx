@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { preciseTimeText, sinceText } from '../format.js';
+import { numberText, preciseTimeText, sinceText } from '../format.js';
 import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
 import { currency, hasNoWayBack, overview, reloadOverview } from '../session.js';
-import { numberText } from '../format.js';
 import type { Overview } from '../server-types.js';
 import { needsSignIn } from '../server.js';
 import { type Action, type Data, useNow } from '../use-data.js';
@@ -105,17 +104,6 @@ export function Card({ id, title, note, actions, isFlush = false, children }: Ca
   );
 }
 
-/** One line of a list of facts; nothing where there is no text. */
-export function Fact({ name, text }: { readonly name: string; readonly text: ComponentChildren }) {
-  if (text === undefined) return null;
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{text}</dd>
-    </div>
-  );
-}
-
 interface FactsProps {
   readonly facts: readonly (readonly [name: string, text: ComponentChildren])[];
 }
@@ -124,9 +112,14 @@ interface FactsProps {
 export function Facts({ facts }: FactsProps) {
   return (
     <dl class="facts">
-      {facts.map(([name, text], index) => (
-        <Fact key={index} name={name} text={text} />
-      ))}
+      {facts.map(([name, text], index) =>
+        text === undefined ? null : (
+          <div key={index}>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+          </div>
+        ),
+      )}
     </dl>
   );
 }
@@ -250,13 +243,21 @@ export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
   );
 }
 
-/** A part of a limit; red from nine tenths on. */
-export function Meter({ value, max, label }: { readonly value: number; readonly max: number; readonly label: string }) {
+interface MeterProps {
+  value: number;
+  max: number;
+  label: string;
+  /** Whether `max` is a limit, near which the meter is red. */
+  isLimit?: boolean;
+}
+
+/** A part of a whole; red from nine tenths of a limit on. */
+export function Meter({ value, max, label, isLimit = true }: MeterProps) {
   const part = max <= 0 ? 1 : Math.min(1, value / max);
   return (
     // There is no file to show.
     // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role
-    <span class={part >= 0.9 ? 'meter full' : 'meter'} role="img" aria-label={label}>
+    <span class={isLimit && part >= 0.9 ? 'meter full' : 'meter'} role="img" aria-label={label}>
       <i style={{ inlineSize: `${Math.round(part * 100)}%` }} />
     </span>
   );
@@ -346,20 +347,24 @@ export function Loaded<T>({ data: { value, fault, reload }, what, skeleton, chil
   );
 }
 
-interface PageLinkProps extends Going {
-  readonly href: string;
-  readonly isCurrent?: boolean;
-  readonly class?: string | undefined;
+interface PlaceLinkProps extends Within, Going {
+  page: PageName;
+  isCurrent?: boolean;
+  class?: string | undefined;
   /** The label for screen readers, where the visible text does not say where it leads. */
-  readonly label?: string | undefined;
+  label?: string | undefined;
   /** Whether the Tab key reaches it; in a list with arrow keys one link is. */
-  readonly isReachable?: boolean;
-  readonly children: ComponentChildren;
+  isReachable?: boolean;
+  children: ComponentChildren;
 }
 
-/** A link to an address of the console, which needs no other page for it. With a key held down browsers do what they do. */
-export function PageLink(props: PageLinkProps) {
-  const { href, isCurrent = false, class: className, label, isReachable = true, children, ...going } = props;
+/**
+ * A link to a page of the console, or to something in it, which loads no other document. With a key held down browsers do what
+ * they do.
+ */
+export function PlaceLink({ page, id, query = {}, isCurrent = false, isReachable = true, ...link }: PlaceLinkProps) {
+  const { class: look, label, children, ...going } = link;
+  const href = hrefOf(page, { id, query });
   const follow = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
@@ -368,7 +373,7 @@ export function PageLink(props: PageLinkProps) {
   return (
     <a
       href={href}
-      class={className}
+      class={look}
       aria-label={label}
       aria-current={isCurrent ? 'page' : undefined}
       tabIndex={isReachable ? undefined : -1}
@@ -376,18 +381,5 @@ export function PageLink(props: PageLinkProps) {
     >
       {children}
     </a>
-  );
-}
-
-interface PlaceLinkProps extends Within, Omit<PageLinkProps, 'href'> {
-  readonly page: PageName;
-}
-
-/** A link to a page of the console, or to something in it. */
-export function PlaceLink({ page, id, query = {}, children, ...link }: PlaceLinkProps) {
-  return (
-    <PageLink href={hrefOf(page, { id, query })} {...link}>
-      {children}
-    </PageLink>
   );
 }

@@ -1,4 +1,4 @@
-import { useApps } from '../apps/usable-apps.js';
+import { useApps } from '../use-apps.js';
 import { numberText } from '../format.js';
 import { saveAs } from '../media/save-output.js';
 import { ActionButton } from '../parts/buttons.js';

@@ -41,7 +41,10 @@ room.addEventListener('change', () => {
   isWide.value = room.matches;
 });
 
-/** The deliveries of the last 30 days, and the selected one beside them. The address holds the filters and the selection. Without a webhook they are those to the URLs of single generations. */
+/**
+ * The deliveries of the last 30 days, and the selected one beside them. The address holds the filters and the selection. Without a
+ * webhook they are those to the URLs of single generations.
+ */
 export function DeliveryLog({ app, webhook }: { app: App; webhook?: AccountWebhook }) {
   const webhookId = webhook?.webhook_id ?? PER_REQUEST;
   const { state, event, generation, delivery: named } = place.value.query;
@@ -121,7 +124,7 @@ const GENERATIONS_MS = 15_000;
 
 type GenerationOf = (delivery: AccountDelivery | undefined) => AccountGeneration | undefined;
 
-/** The number of newest generations of an App that are loaded: the log shows their pictures and prompts. */
+/** Finds a delivery's generation among the newest of its App, whose pictures and prompts the log shows. */
 function useGenerations(appId: string): GenerationOf {
   const path = `/generations?app_id=${appId}&limit=50`;
   const { value } = useData<{ readonly generations: readonly AccountGeneration[] }>(path, { everyMs: GENERATIONS_MS });

@@ -1,5 +1,5 @@
 import { type Delivery, type Webhook, WEBHOOK_EVENTS, type WebhookEvent, type WebhookSecret } from '../api-types.js';
-import { appName, useApps } from '../apps/usable-apps.js';
+import { appName, useApps } from '../use-apps.js';
 import { textOf, timeText } from '../format.js';
 import { ask } from '../parts/ask.js';
 import { Copyable, ShownOnce } from '../parts/buttons.js';

@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryAttempt, DeliveryState } from '../api-types.js';
-import { appName, useApps } from '../apps/usable-apps.js';
+import { appName, useApps } from '../use-apps.js';
 import { numberText, spanText } from '../format.js';
 import { Icon } from '../parts/icon.js';
 import { Badge, type Look } from '../parts/parts.js';

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { useApps } from '../apps/usable-apps.js';
+import { useApps } from '../use-apps.js';
 import { numberText } from '../format.js';
 import { Button } from '../parts/buttons.js';
 import { SelectFilter } from '../parts/fields.js';

@@ -1,5 +1,5 @@
 import { dateText, numberText, SCOPE_TEXTS, textOf } from '../../format.js';
-import { askedKey, KeyFields } from '../../keys/key-fields.js';
+import { askedKey, KeyFields, revokeItem } from '../../keys/key-parts.js';
 import { ShownOnce } from '../../parts/buttons.js';
 import { TextField } from '../../parts/form.js';
 import type { MenuItem } from '../../parts/overlays.js';
@@ -158,7 +158,11 @@ function KeysCard({ path, account, apps }: { path: string; account: Account; app
       idOf={(key) => key.key_id}
       isOver={(key) => key.revoked_at !== undefined}
       columns={keyColumns(apps)}
-      menu={(key) => [key.name, copyItem(key.key_id), ...(key.revoked_at === undefined ? [revokeItem(key, said)] : [])]}
+      menu={(key) => [
+        key.name,
+        copyItem(key.key_id),
+        ...(key.revoked_at === undefined ? [revokeItem(key.name, `/operator/keys/${key.key_id}/revoke`, said)] : []),
+      ]}
       empty={
         <Empty
           icon="key-round"
@@ -177,16 +181,6 @@ function KeysCard({ path, account, apps }: { path: string; account: Account; app
       )}
     </TableCard>
   );
-}
-
-function revokeItem({ key_id: id, name }: Key, said: Said): MenuItem {
-  return askItem('Revoke…', 'ban', {
-    title: `Revoke the key “${name}”?`,
-    text: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
-    doIt: 'Revoke key',
-    act: () => change(`/operator/keys/${id}/revoke`),
-    done: () => said(`The key ${name} is revoked.`),
-  });
 }
 
 function keyColumns(apps: readonly App[]): readonly Column<Key>[] {

@@ -3,8 +3,8 @@ import type { Task } from '../../api-types.js';
 import { numberText, spanText } from '../../format.js';
 import { isOpen, STATUS_LOOKS, STATUS_TEXTS } from '../../generations/generation-texts.js';
 import { type Progress, useProgress } from '../../generations/use-progress.js';
-import { Lightbox, type Shown } from '../../media/lightbox.js';
-import { Picture, ratioOf, thumbnailsOf } from '../../media/picture.js';
+import { Lightbox, OutputMedia, type Shown } from '../../media/lightbox.js';
+import { ratioOf, thumbnailsOf } from '../../media/picture.js';
 import { saveOutput } from '../../media/save-output.js';
 import { ActionButton, Copyable, CopyableId } from '../../parts/buttons.js';
 import { Icon, type IconName } from '../../parts/icon.js';
@@ -13,7 +13,7 @@ import { Badge, creditsText, Empty, Fault, PlaceLink } from '../../parts/parts.j
 import { Tabs } from '../../parts/tabs.js';
 import { say } from '../../parts/toasts.js';
 import { hrefOf } from '../../places.js';
-import { cancelGeneration, readable } from '../../server.js';
+import { cancelGeneration } from '../../server.js';
 import { RequestCode, type RequestBody } from '../code/request-code.js';
 import { type Asked, outputsOf, type Playground, type View } from '../use-playground.js';
 
@@ -188,12 +188,6 @@ interface GridProps {
 /** The outputs side by side, so that all are in view. */
 function Grid({ outputs, isWaiting, reload, ...layout }: GridProps) {
   const [open, setOpen] = useState<number>();
-  const tried = useRef(new Set<string>()).current;
-  // A URL is valid for an hour: an output that does not load is requested again, once.
-  const again = (id: string): void => {
-    if (!tried.has(id)) void reload?.();
-    tried.add(id);
-  };
   const [first] = outputs;
   const ratio = first === undefined ? layout.ratio : ratioOf(first.output);
   const total = isWaiting ? Math.max(layout.count, outputs.length) : outputs.length;
@@ -202,32 +196,11 @@ function Grid({ outputs, isWaiting, reload, ...layout }: GridProps) {
   return (
     <>
       <ul class="out-grid" style={{ '--fit': fit.toFixed(3), '--columns': String(columns) }}>
-        {outputs.map(({ output, thumbnails, alt }, index) => {
-          const { media_id: id, width, height } = output;
-          const onFault = (): void => again(id);
-          return (
-            <li key={id}>
-              {output.media_type === 'video' ? (
-                // What is generated has no speech to caption.
-                // oxlint-disable-next-line jsx-a11y/media-has-caption
-                <video
-                  src={readable(output.url)}
-                  {...{ width, height }}
-                  controls
-                  loop
-                  playsInline
-                  preload="metadata"
-                  aria-label={alt}
-                  onError={onFault}
-                />
-              ) : (
-                <button type="button" onClick={() => setOpen(index)}>
-                  <Picture {...{ output, thumbnails, alt, onFault }} shownWidth="480px" isFirst />
-                </button>
-              )}
-            </li>
-          );
-        })}
+        {outputs.map((one, index) => (
+          <li key={one.output.media_id}>
+            <OutputMedia shown={one} shownWidth="480px" open={() => setOpen(index)} reload={reload} />
+          </li>
+        ))}
         {Array.from({ length: total - outputs.length }, (_, index) => (
           <li key={index} class="skeleton" style={{ aspectRatio: ratio.toFixed(3) }} aria-hidden="true" />
         ))}

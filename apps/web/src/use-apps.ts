@@ -1,13 +1,13 @@
-import { type Data, useData } from '../use-data.js';
+import { type Data, useData } from './use-data.js';
 
 /** An App in which the person can look and act. */
-export interface UsableApp {
+interface UsableApp {
   readonly id: string;
   readonly name: string;
   readonly kind: 'console' | 'keys' | 'program';
 }
 
-export interface UsableApps {
+interface UsableApps {
   readonly apps: readonly UsableApp[];
 }
 

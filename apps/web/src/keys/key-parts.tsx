@@ -1,6 +1,9 @@
 import { useState } from 'preact/hooks';
 import { dateText, SCOPE_TEXTS, textOf } from '../format.js';
 import { ChecksField, SelectField, TextField } from '../parts/form.js';
+import type { MenuItem } from '../parts/overlays.js';
+import { askItem } from '../parts/table.js';
+import { change } from '../server.js';
 import type { App, NewKey, Overview, Scope } from '../server-types.js';
 
 const DAY_MS = 86_400_000;
@@ -103,6 +106,18 @@ export function askedKey(form: FormData): NewKey {
     ...(cap === '' ? {} : { monthly_cap: Number(cap) }),
     ...(app === '' ? {} : { app_id: app }),
   };
+}
+
+/** The item that revokes a key, by the path of that. `said` reports it. */
+export function revokeItem(name: string, path: string, said: (sentence: string) => Promise<void>): MenuItem {
+  return askItem('Revoke…', 'ban', {
+    title: `Revoke the key “${name}”?`,
+    text: 'Programs that use it are refused within 5 seconds. This can’t be undone.',
+    doIt: 'Revoke key',
+    busyText: 'Revoking…',
+    act: () => change(path),
+    done: () => said(`The key ${name} is revoked.`),
+  });
 }
 
 function inDays(days: number): string {
