@@ -226,8 +226,8 @@ export interface WakeUpsOpening extends Opening {
 export interface WakeUpsDriver extends DriverBase {
   readonly kind: 'wake-ups';
   readonly unshared?: string;
-  /** Names what the database must lend. */
-  readonly borrows?: string;
+  /** Names what the database must lend; of several names, one. */
+  readonly borrows?: string | readonly string[];
   /** Connections of one process that the database must allow, where it bounds them. */
   readonly minConnections?: number;
   /**

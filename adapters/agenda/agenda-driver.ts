@@ -1,7 +1,7 @@
 import type { Lent, Options, WakeUpsDriver, WakeUpsOpening } from '../driver.js';
 import type { AgendaWakeUps } from './agenda-wake-ups.js';
-import type { WokenBy } from './wake-up-channel.js';
-import type { AgendaDatabase } from './wake-up-collection.js';
+import type { LentMongo } from './mongo/wake-up-collection.js';
+import type { WakeUpDatabase, WokenBy } from './wake-up-store.js';
 
 /** Wake-ups delivered by Agenda, shared by any number of processes. */
 export const agendaDriver: WakeUpsDriver = {
@@ -27,23 +27,20 @@ export const agendaDriver: WakeUpsDriver = {
       },
     },
   },
-  borrows: 'mongodb',
+  borrows: ['mongodb'],
   // A change stream keeps one connection waiting most of the time, and a request must not wait for it.
   minConnections: 5,
 
   open: (opening) => openWakeUps(opening),
   inspect: async (opening) => void (await openWakeUps(opening)),
 
-  async migrate(lent) {
-    const { migrateAgenda } = await import('./migrate-agenda.js');
-    return migrateAgenda(databaseOf(lent));
-  },
+  migrate: async (lent) => (await databaseOf(lent)).migrate(),
 };
 
 /** Opening reads alone. */
 async function openWakeUps({ options, lent, clock, log }: WakeUpsOpening): Promise<AgendaWakeUps> {
   const { AgendaWakeUps: WakeUps } = await import('./agenda-wake-ups.js');
-  return WakeUps.open({ ...databaseOf(lent), clock, log, ...settingsOf(options) });
+  return WakeUps.open({ database: await databaseOf(lent), clock, log, ...settingsOf(options) });
 }
 
 function settingsOf(options: Options): { readonly wokenBy: WokenBy; readonly pollMs: number } {
@@ -51,7 +48,8 @@ function settingsOf(options: Options): { readonly wokenBy: WokenBy; readonly pol
   return { wokenBy, pollMs: Math.round(pollSeconds * 1_000) };
 }
 
-function databaseOf(lent: Lent): AgendaDatabase {
-  const database = lent['mongodb'] as AgendaDatabase;
-  return { db: database.db, ask: (operation) => database.ask(operation) };
+async function databaseOf(lent: Lent): Promise<WakeUpDatabase> {
+  const { MongoWakeUps } = await import('./mongo/mongo-wake-ups.js');
+  const mongo = lent['mongodb'] as LentMongo;
+  return new MongoWakeUps({ db: mongo.db, ask: (operation) => mongo.ask(operation) });
 }

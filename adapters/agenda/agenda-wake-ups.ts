@@ -4,10 +4,9 @@ import { subjectOf, wakeUpKey } from '../../core/ids.js';
 import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
-import { type AgendaDatabase, AgendaRefused, JOB_NAME, LatestWrites, WakeUpCollection } from './wake-up-collection.js';
-import { missingFromAgenda } from './migrate-agenda.js';
-import { hearsOfChanges, WakeUpChannel, type WokenBy } from './wake-up-channel.js';
+import { WakeUpChannel } from './wake-up-channel.js';
 import { EAGER_WAKE_UPS, WakeUpRepository } from './wake-up-repository.js';
+import { AgendaRefused, JOB_NAME, type OpenWakeUpStore, type WakeUpDatabase, type WokenBy } from './wake-up-store.js';
 
 type Handler = Parameters<WakeUps['start']>[0];
 
@@ -21,11 +20,11 @@ const AGENDA_INTERVAL_MS = 1_000;
 const QUIET_MS = 60_000;
 const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
-export interface AgendaWakeUpsOptions extends AgendaDatabase {
+export interface AgendaWakeUpsOptions {
+  readonly database: WakeUpDatabase;
   readonly clock: Clock;
-  /** `auto` uses change streams if the server supports them, and polls otherwise. */
   readonly wokenBy: WokenBy;
-  /** How often the database is polled for wake-ups; five times less often with a change stream. */
+  /** How often the database is polled for wake-ups; less often while MongoDB's change stream is open. */
   readonly pollMs?: number;
   /** How long after a process has died its wake-ups come due again; extended while a handler runs. */
   readonly holdMs?: number;
@@ -43,13 +42,12 @@ interface Delivery {
 }
 
 /**
- * Wake-ups shared by any number of processes, stored in MongoDB and delivered by Agenda. A wake-up that is already
+ * Wake-ups shared by any number of processes, stored in a database and delivered by Agenda. A wake-up that is already
  * due when it is scheduled is stored as taken by this process, if it has a free slot, and delivered here without a
  * poll. Times come from the clocks of the processes: a process whose clock is fast takes wake-ups early by the
  * difference, and takes over those of a silent process after `holdMs` minus the difference.
  */
 export class AgendaWakeUps implements WakeUps {
-  private readonly wakeUps: WakeUpCollection;
   private readonly holdMs: number;
   private readonly log: Log;
   private readonly underWay = new Map<string, Promise<void>>();
@@ -62,11 +60,10 @@ export class AgendaWakeUps implements WakeUps {
 
   private constructor(
     private readonly options: AgendaWakeUpsOptions,
-    private readonly streams: boolean,
+    private readonly opened: OpenWakeUpStore,
   ) {
     this.holdMs = options.holdMs ?? HOLD_MS;
     this.log = options.log ?? SILENT;
-    this.wakeUps = new WakeUpCollection(options, options.clock, this.holdMs);
   }
 
   /**
@@ -74,9 +71,10 @@ export class AgendaWakeUps implements WakeUps {
    * `StoreUnavailable`.
    */
   static async open(options: AgendaWakeUpsOptions): Promise<AgendaWakeUps> {
-    const missing = await missingFromAgenda(options);
+    const { database, clock, wokenBy, holdMs = HOLD_MS } = options;
+    const missing = await database.missing();
     if (missing.length > 0) throw new AgendaRefused(`${missing.join(' ')} Run \`darkroom migrate\` first.`);
-    return new AgendaWakeUps(options, await hearsOfChanges(options, options.wokenBy));
+    return new AgendaWakeUps(options, await database.open({ clock, holdMs, wokenBy }));
   }
 
   /** Throws `StoreUnavailable` when the database does not answer; the wake-up may then be stored or not. */
@@ -100,24 +98,24 @@ export class AgendaWakeUps implements WakeUps {
   }
 
   private prepare(handler: Handler, limit: number): Delivery {
-    const { db, clock, pollMs = POLL_MS, keepAfterMs } = this.options;
+    const { database, clock, pollMs = POLL_MS, keepAfterMs } = this.options;
+    const { store: wakeUps, announcements } = this.opened;
     const channel = new WakeUpChannel({
-      db,
       clock,
-      streams: this.streams,
+      ...(announcements && { announcements }),
       pollMs,
-      onStreamLost: (error) => this.streamLost(error),
+      onAnnouncementsLost: (error) => this.announcementsLost(error),
     });
     const onTrouble = (error: unknown): void => this.outOfReach(error);
     const keeping = keepAfterMs === undefined ? {} : { keepAfterMs };
-    const repository = new WakeUpRepository({ db, clock, wakeUps: this.wakeUps, channel, onTrouble, ...keeping });
+    const repository = new WakeUpRepository({ clock, wakeUps, channel, onTrouble, ...keeping });
     const agenda = new Agenda({
       backend: {
-        name: 'MongoDB',
+        name: database.name,
         repository,
         ownsConnection: false,
         connect: () => repository.connect(),
-        disconnect: () => repository.disconnect(),
+        disconnect: async () => undefined,
       },
       notificationChannel: channel,
       processEvery: AGENDA_INTERVAL_MS,
@@ -143,7 +141,7 @@ export class AgendaWakeUps implements WakeUps {
     if (delivery !== undefined && at <= this.options.clock.now() && this.hasHandFree(delivery, key)) {
       return delivery.repository.hold(key);
     }
-    await this.wakeUps.put(key, at);
+    await this.opened.store.put(key, at);
     delivery?.channel.ringAt(at);
   }
 
@@ -203,8 +201,8 @@ export class AgendaWakeUps implements WakeUps {
     this.cancelKeeping();
   }
 
-  private streamLost(error: unknown): void {
-    if (this.isNews('stream')) this.log.warn('wake-up stream lost', { error });
+  private announcementsLost(error: unknown): void {
+    if (this.isNews('announcements')) this.log.warn('wake-up stream lost', { error });
   }
 
   private outOfReach(error: unknown): void {
@@ -223,4 +221,44 @@ export class AgendaWakeUps implements WakeUps {
 /** Agenda takes a job for done whose failure is not an error. */
 function anError(error: unknown): Error {
   return error instanceof Error ? error : new Error('A wake-up handler failed.', { cause: error });
+}
+
+/**
+ * Writes the times of many keys, those of one key in the order given. Times given while a write of their key is in
+ * progress are written once after it, with the last time given, so that at most two writes of a key are pending.
+ */
+class LatestWrites {
+  private readonly underWay = new Map<string, Promise<void>>();
+  private readonly next = new Map<string, { at: number; readonly written: Promise<void> }>();
+
+  constructor(private readonly writeOne: (key: string, at: number) => Promise<void>) {}
+
+  /** Settles as the write does that carries this time, or a later one given for the same key. */
+  write(key: string, at: number): Promise<void> {
+    const next = this.next.get(key);
+    if (next !== undefined) {
+      next.at = at;
+      return next.written;
+    }
+    const before = this.underWay.get(key);
+    return before === undefined ? this.begin(key, at) : this.follow(key, at, before);
+  }
+
+  private begin(key: string, at: number): Promise<void> {
+    const written = this.writeOne(key, at).finally(() => this.underWay.delete(key));
+    this.underWay.set(key, written);
+    return written;
+  }
+
+  private follow(key: string, at: number, before: Promise<void>): Promise<void> {
+    const written: Promise<void> = before
+      .catch(() => undefined)
+      .then(() => {
+        this.next.delete(key);
+        return this.begin(key, entry.at);
+      });
+    const entry = { at, written };
+    this.next.set(key, entry);
+    return written;
+  }
 }

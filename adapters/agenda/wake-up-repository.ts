@@ -1,10 +1,8 @@
-import { MongoJobRepository } from '@agendajs/mongo-backend';
-import { type JobParameters, toJobId } from 'agenda';
-import type { Db } from 'mongodb';
+import { type JobParameters, type JobRepository, toJobId } from 'agenda';
 import { assert } from '../../core/assert.js';
 import type { Clock } from '../../core/ports/machine.js';
 import type { WakeUpChannel } from './wake-up-channel.js';
-import { COLLECTION, type HeldWakeUp, JOB_NAME, type WakeUpCollection } from './wake-up-collection.js';
+import { type HeldWakeUp, JOB_NAME, type WakeUpStore } from './wake-up-store.js';
 
 /**
  * A process takes this many wake-ups as soon as they are due. Beyond that it leaves due wake-ups to others for a while,
@@ -31,11 +29,10 @@ interface Held {
 }
 
 export interface WakeUpRepositoryOptions {
-  readonly db: Db;
   readonly clock: Clock;
   /** After how long a wake-up that is being handled is stored, in milliseconds; 0: all are stored until they are done. */
   readonly keepAfterMs?: number;
-  readonly wakeUps: WakeUpCollection;
+  readonly wakeUps: WakeUpStore;
   readonly channel: WakeUpChannel;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -45,7 +42,7 @@ export interface WakeUpRepositoryOptions {
  * and so undo a schedule made during the run; here every write names the stamp that was read, and the write after a
  * successful run is the removal itself.
  */
-export class WakeUpRepository extends MongoJobRepository {
+export class WakeUpRepository implements JobRepository {
   private readonly options: WakeUpRepositoryOptions;
   /** Keyed by stamp, which is also Agenda's id of a job: two deliveries of one document are two jobs. */
   private readonly held = new Map<string, Held>();
@@ -59,10 +56,11 @@ export class WakeUpRepository extends MongoJobRepository {
   private closed = false;
 
   constructor(options: WakeUpRepositoryOptions) {
-    super({ mongo: options.db, db: { collection: COLLECTION }, ensureIndex: false });
     this.options = options;
     this.keepAfterMs = options.keepAfterMs ?? KEEP_AFTER_MS;
   }
+
+  async connect(): Promise<void> {}
 
   /** How many wake-ups this process holds, or is about to take. */
   get heldCount(): number {
@@ -123,7 +121,7 @@ export class WakeUpRepository extends MongoJobRepository {
   }
 
   /** One at a time: Agenda would take all there are before it runs the first. */
-  override async getNextJobToRun(): Promise<JobParameters | undefined> {
+  async getNextJobToRun(): Promise<JobParameters | undefined> {
     if (this.closed || !this.options.channel.isAsking) return undefined;
     if (this.gaveOne) {
       this.gaveOne = false;
@@ -150,7 +148,7 @@ export class WakeUpRepository extends MongoJobRepository {
    * Agenda calls this before a run, with a lock, and after it, without. It must not wait for the write: Agenda takes a
    * run during its write for one that has lost its lock, and reports it as an error after half a second.
    */
-  override async saveJobState({ _id, lockedAt, nextRunAt, failCount }: JobParameters): Promise<void> {
+  async saveJobState({ _id, lockedAt, nextRunAt, failCount }: JobParameters): Promise<void> {
     const entry = this.held.get(String(_id));
     if (lockedAt !== undefined || entry === undefined) return;
     const { wakeUps } = this.options;
@@ -162,13 +160,26 @@ export class WakeUpRepository extends MongoJobRepository {
   }
 
   /** Agenda has no place for it after all. It does not wait for the answer. */
-  override async unlockJob({ _id }: JobParameters): Promise<void> {
+  async unlockJob({ _id }: JobParameters): Promise<void> {
     const entry = this.held.get(String(_id));
     if (entry?.state === 'waiting') this.ready.unshift(entry.wakeUp);
   }
 
   /** Agenda calls it when it stops; `handOver` does the work, including the jobs that Agenda was just being given. */
-  override async unlockJobs(): Promise<void> {}
+  async unlockJobs(): Promise<void> {}
+
+  // Agenda calls none of the following for jobs that it did not make itself.
+  queryJobs = unused;
+  getJobsOverview = unused;
+  getDistinctJobNames = unused;
+  getJobById = unused;
+  getQueueSize = unused;
+  removeJobs = unused;
+  saveJob = unused;
+  lockJob = unused;
+  disableJobs = unused;
+  enableJobs = unused;
+  purgeAllJobs = unused;
 
   /** A failed query is repeated soon: the poll may be slow, and a stream may have survived the outage. */
   private async takeOrRetry(): Promise<HeldWakeUp | undefined> {
@@ -247,3 +258,7 @@ export class WakeUpRepository extends MongoJobRepository {
 }
 
 function ignored(): void {}
+
+async function unused(): Promise<never> {
+  throw new Error('Agenda is given its jobs, and asks for nothing else.');
+}

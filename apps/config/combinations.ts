@@ -49,8 +49,11 @@ function required({ driver, options }: Configured<Driver>, chosen: string, secti
 }
 
 function unlent({ name, borrows }: WakeUpsDriver, { lends }: DatabaseDriver, drivers: readonly Driver[]): string[] {
-  if (borrows === undefined || lends.includes(borrows)) return [];
-  const lenders = drivers.filter((driver) => driver.kind === 'database' && driver.lends.includes(borrows));
+  const names = typeof borrows === 'string' ? [borrows] : borrows;
+  if (names === undefined || names.some((lent) => lends.includes(lent))) return [];
+  const lenders = drivers.filter(
+    (driver) => driver.kind === 'database' && names.some((lent) => driver.lends.includes(lent)),
+  );
   return [`stores.wake_ups ${name} keeps wake-ups in the database, so it needs stores.database ${anyOf(lenders)}.`];
 }
 

@@ -6,7 +6,7 @@
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { COLLECTION as AGENDA_COLLECTION } from '../../adapters/agenda/wake-up-collection.js';
+import { COLLECTION as AGENDA_COLLECTION } from '../../adapters/agenda/mongo/wake-up-collection.js';
 import { schemaCollections } from '../../adapters/mongo/schema.js';
 import { keySchemas, variableOf } from '../../apps/config/keys.js';
 import { BUILT_IN_DRIVERS } from '../../apps/wiring/built-in-drivers.js';

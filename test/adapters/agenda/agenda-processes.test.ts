@@ -27,7 +27,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     );
     // A wake-up that was taken is removed from the store, and only then is its handler called.
     await until(() => new Set(delivered).size === 200);
-    await until(async () => (await place.connect().collection('agenda_wake_ups').countDocuments()) === 0);
+    await until(async () => (await place.storedCount()) === 0);
     expect(delivered.length).to.equal(200);
   });
 
@@ -59,9 +59,10 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
 
   it('leave to others what a fully loaded process schedules', async () => {
     // The clock does not move, so the first process never waits long enough to take the other's wake-ups.
-    const { clock, ask } = onManualClock();
-    const full = await place.open({ clock, ask });
-    const free = await place.open({ clock, ask, pollMs: 100 });
+    const processes = onManualClock();
+    const { clock } = processes;
+    const full = await place.open(processes);
+    const free = await place.open({ ...processes, pollMs: 100 });
     const held = new Set<string>();
     const elsewhere = new Set<string>();
     const ends: (() => void)[] = [];
@@ -140,7 +141,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
       await until(() => delivered.has(uuidAt(n)));
     }
     await worker.stop();
-    expect(await place.connect().collection('agenda_wake_ups').countDocuments()).to.equal(0);
+    expect(await place.storedCount()).to.equal(0);
     expect(written.of('agenda_wake_ups delete')).to.equal(20);
     expect(written.total).to.equal(40);
   });
@@ -153,7 +154,6 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
       await place.open({ ...processes, holdMs: 1_000 }),
       await place.open({ ...processes, holdMs: 1_000 }),
     ];
-    const stored = () => place.connect().collection('agenda_wake_ups').countDocuments();
     const first: string[] = [];
     let end: () => void = () => undefined;
     await dying.start(async ({ id }) => {
@@ -168,7 +168,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
       return first.length === 1;
     });
     await clock.advance(KEEP_AFTER_MS);
-    expect(await stored(), 'while it is handled for long').to.equal(1);
+    expect(await place.storedCount(), 'while it is handled for long').to.equal(1);
     expect(await takenOver(clock, dying, other)).to.deep.equal([uuidAt(1)]);
     end();
   });
@@ -189,7 +189,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     await scheduling.schedule(aboutGeneration(uuidAt(1)), Date.now());
     end();
     await until(() => calls === 2);
-    await until(async () => (await place.connect().collection('agenda_wake_ups').countDocuments()) === 0);
+    await until(async () => (await place.storedCount()) === 0);
   });
 
   it('do not undo a later schedule when a handler in another process fails', async () => {
@@ -212,11 +212,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     // Longer than any retry.
     await clock.advance(70_000);
     expect(calls).to.equal(1);
-    const stands = await place
-      .connect()
-      .collection('agenda_wake_ups')
-      .findOne({ 'data.generationId': uuidAt(1) });
-    expect(stands?.['nextRunAt'].getTime()).to.equal(later);
+    expect(await place.storedAt(uuidAt(1))).to.equal(later);
   });
 
   it('hand over immediately what a stopping process has not started', async () => {

@@ -9,7 +9,7 @@ import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { STORE_PAIRS } from '../../harness/store-pairs.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
-import { AgendaPlace, elapsed, onAgenda } from './on-agenda.js';
+import { type AgendaPlace, elapsed, MongoAgendaPlace, onAgenda } from './on-agenda.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 
 // Goal: with any schedules from any process, while handlers fail or run long and processes stop, die or start, each
@@ -148,7 +148,7 @@ const clock = new SystemClock();
 
 for (const lane of STORE_PAIRS) {
   describe(`AgendaWakeUps over a server that dies, ${lane.wokenBy}`, () => {
-    const place = new AgendaPlace(lane, 3_000);
+    const place = new MongoAgendaPlace(lane, 3_000);
     const thrown: unknown[] = [];
     const note = (error: unknown): void => {
       thrown.push(error);

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
-import { type AgendaDatabase, AgendaRefused, WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
+import { type LentMongo, WakeUpCollection } from '../../../adapters/agenda/mongo/wake-up-collection.js';
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
-import { migrateAgenda, missingFromAgenda } from '../../../adapters/agenda/migrate-agenda.js';
+import { MongoWakeUps } from '../../../adapters/agenda/mongo/mongo-wake-ups.js';
+import { migrateCollection, missingFromCollection } from '../../../adapters/agenda/mongo/migrate-collection.js';
 import { WakeUpChannel } from '../../../adapters/agenda/wake-up-channel.js';
 import { WakeUpRepository } from '../../../adapters/agenda/wake-up-repository.js';
+import { AgendaRefused, type WakeUpStore } from '../../../adapters/agenda/wake-up-store.js';
 import { bounded } from '../../../adapters/mongo/connection.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -16,7 +18,7 @@ import { sizeOf } from '../../harness/run-sizes.js';
 import { LAST_PAIR } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
-import { asked, elapsed, onAgenda, onManualClock } from './on-agenda.js';
+import { elapsed, lentMongo, onAgenda, onManualClock } from './on-agenda.js';
 
 // Goal: when a process stops, and not sooner, it returns the wake-ups that it holds but has not started; a wake-up that
 // Agenda has no slot for stays held.
@@ -25,16 +27,13 @@ import { asked, elapsed, onAgenda, onManualClock } from './on-agenda.js';
 const clock = new SystemClock();
 
 onAgenda('WakeUpRepository', (place) => {
-  let db: Db;
-  let wakeUps: WakeUpCollection;
+  let wakeUps: WakeUpStore;
   let repository: WakeUpRepository;
 
-  beforeEach(() => {
-    db = place.connect();
-    wakeUps = new WakeUpCollection(asked(db), clock, 600_000);
-    const channel = new WakeUpChannel({ db, clock, streams: false, pollMs: 1_000, onStreamLost: () => undefined });
+  beforeEach(async () => {
+    wakeUps = await place.openStore(clock, 600_000);
+    const channel = new WakeUpChannel({ clock, pollMs: 1_000, onAnnouncementsLost: () => undefined });
     repository = new WakeUpRepository({
-      db,
       clock,
       wakeUps,
       channel,
@@ -48,25 +47,25 @@ onAgenda('WakeUpRepository', (place) => {
   it('hides what is held from others, and gives it back at the end', async () => {
     await repository.hold(uuidAt(1));
     expect(repository.heldCount).to.equal(1);
-    expect(await wakeUps.take(clock.now())).to.equal(undefined);
+    expect(await wakeUps.take(clock.now(), true)).to.equal(undefined);
     repository.close();
     await repository.handOver();
     expect(repository.heldCount).to.equal(0);
-    expect(await wakeUps.take(clock.now())).to.include({ key: uuidAt(1) });
+    expect(await wakeUps.take(clock.now(), true)).to.include({ key: uuidAt(1) });
   });
 
   it('gives back immediately what it takes after it was closed', async () => {
     repository.close();
     await repository.hold(uuidAt(1));
     expect(repository.heldCount).to.equal(0);
-    expect(await wakeUps.take(clock.now())).to.include({ key: uuidAt(1) });
+    expect(await wakeUps.take(clock.now(), true)).to.include({ key: uuidAt(1) });
   });
 
   it('ignores a late renewal of a wake-up that was given back', async () => {
     const held = await wakeUps.putHeld(uuidAt(1));
     await wakeUps.putBack(held, clock.now(), 3);
     await wakeUps.keep([held]);
-    const taken = await wakeUps.take(clock.now());
+    const taken = await wakeUps.take(clock.now(), true);
     expect(taken).to.include({ key: uuidAt(1), failCount: 3 });
     expect(taken?.stamp).not.to.equal(held.stamp);
   });
@@ -76,7 +75,7 @@ onAgenda('WakeUpRepository', (place) => {
     await wakeUps.put(uuidAt(1), clock.now() + 3_600_000);
     repository.close();
     await repository.handOver();
-    expect(await wakeUps.take(clock.now())).to.equal(undefined);
+    expect(await wakeUps.take(clock.now(), true)).to.equal(undefined);
   });
 });
 
@@ -146,10 +145,10 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
 // Goal: a database is made ready for wake-ups by any number of processes at once, and one that is not ready is refused.
 // Method: a fresh database on a real server for each test, with an index missing or a different one in its place.
 
-describe('migrateAgenda', () => {
+describe('MongoWakeUps', () => {
   let server: MongoServer;
   let place: FreshDatabase;
-  let database: AgendaDatabase;
+  let database: LentMongo;
   let client: MongoClient;
   let db: Db;
 
@@ -160,7 +159,7 @@ describe('migrateAgenda', () => {
     place = freshDatabase(server);
     client = new MongoClient(place.url);
     db = client.db(place.database);
-    database = asked(db);
+    database = lentMongo(db);
   });
   afterEach(async () => {
     await client.close();
@@ -168,35 +167,35 @@ describe('migrateAgenda', () => {
   });
 
   it('creates the indexes, says so, and finds nothing to do the next time', async () => {
-    expect(await missingFromAgenda(database)).to.have.length(2);
-    expect(await migrateAgenda(database)).to.deep.equal([
+    expect(await missingFromCollection(database)).to.have.length(2);
+    expect(await migrateCollection(database)).to.deep.equal([
       'Made the index generation of agenda_wake_ups.',
       'Made the index due of agenda_wake_ups.',
     ]);
-    expect(await missingFromAgenda(database)).to.deep.equal([]);
-    expect(await migrateAgenda(database)).to.deep.equal([]);
+    expect(await missingFromCollection(database)).to.deep.equal([]);
+    expect(await migrateCollection(database)).to.deep.equal([]);
   });
 
   it('runs safely in many processes concurrently', async () => {
-    await Promise.all(Array.from({ length: 8 }, () => migrateAgenda(database)));
-    expect(await missingFromAgenda(database)).to.deep.equal([]);
+    await Promise.all(Array.from({ length: 8 }, () => migrateCollection(database)));
+    expect(await missingFromCollection(database)).to.deep.equal([]);
   });
 
   it('creates a missing index', async () => {
-    await migrateAgenda(database);
+    await migrateCollection(database);
     await db.collection('agenda_wake_ups').dropIndex('due');
-    expect(await migrateAgenda(database)).to.deep.equal(['Made the index due of agenda_wake_ups.']);
+    expect(await migrateCollection(database)).to.deep.equal(['Made the index due of agenda_wake_ups.']);
   });
 
   it('refuses another index of that name', async () => {
     await db.collection('agenda_wake_ups').createIndex({ nextRunAt: 1 }, { name: 'due' });
-    const refused: unknown = await migrateAgenda(database).catch((error: unknown) => error);
+    const refused: unknown = await migrateCollection(database).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('due');
   });
 
   it('refuses two wake-ups of one generation, which conflict with an index', async () => {
     await db.collection('agenda_wake_ups').insertMany([1, 2].map(() => ({ data: { key: 'one' } })));
-    const refused: unknown = await migrateAgenda(database).catch((error: unknown) => error);
+    const refused: unknown = await migrateCollection(database).catch((error: unknown) => error);
     expect(refused)
       .to.be.instanceOf(AgendaRefused)
       .with.property('message')
@@ -206,13 +205,13 @@ describe('migrateAgenda', () => {
   it('reports a missing or late answer as an outage, and passes the error of the server on for a mistake', async () => {
     const never = { db, ask: <T>() => bounded(20, () => new Promise<T>(() => undefined)) };
     for (const use of [
-      migrateAgenda,
-      missingFromAgenda,
-      (silent: AgendaDatabase) => AgendaWakeUps.open({ ...silent, clock, wokenBy: 'auto' }),
+      migrateCollection,
+      missingFromCollection,
+      (silent: LentMongo) => AgendaWakeUps.open({ database: new MongoWakeUps(silent), clock, wokenBy: 'auto' }),
     ]) {
       expect(await use(never).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
     }
-    await migrateAgenda(database);
+    await migrateCollection(database);
     const wakeUps = new WakeUpCollection(database, clock, 1_000);
     await db.collection('agenda_wake_ups').dropIndexes();
     const said: unknown = await wakeUps
@@ -224,20 +223,24 @@ describe('migrateAgenda', () => {
   });
 
   it('is named in the error of a process that finds the database not ready', async () => {
-    const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'polling' }).catch(
-      (error: unknown) => error,
-    );
+    const refused: unknown = await AgendaWakeUps.open({
+      database: new MongoWakeUps(database),
+      clock,
+      wokenBy: 'polling',
+    }).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('darkroom migrate');
   });
 
   if (LAST_PAIR.mongo === 'standalone')
     it('refuses change streams of a server that has none', async () => {
-      await migrateAgenda(database);
-      const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'change-streams' }).catch(
-        (error: unknown) => error,
-      );
+      await migrateCollection(database);
+      const refused: unknown = await AgendaWakeUps.open({
+        database: new MongoWakeUps(database),
+        clock,
+        wokenBy: 'change-streams',
+      }).catch((error: unknown) => error);
       expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('agenda.woken_by');
-      await AgendaWakeUps.open({ ...database, clock, wokenBy: 'auto' });
+      await AgendaWakeUps.open({ database: new MongoWakeUps(database), clock, wokenBy: 'auto' });
     });
 });
 

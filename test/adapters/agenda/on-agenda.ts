@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { type CommandStartedEvent, type Db, type Document, MongoClient } from 'mongodb';
 import { AgendaWakeUps, type AgendaWakeUpsOptions } from '../../../adapters/agenda/agenda-wake-ups.js';
-import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
-import type { AgendaDatabase } from '../../../adapters/agenda/wake-up-collection.js';
+import { MongoWakeUps } from '../../../adapters/agenda/mongo/mongo-wake-ups.js';
+import { COLLECTION, type LentMongo } from '../../../adapters/agenda/mongo/wake-up-collection.js';
+import type { WakeUpDatabase, WakeUpStore } from '../../../adapters/agenda/wake-up-store.js';
 import { bounded } from '../../../adapters/mongo/connection.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
+import type { Clock } from '../../../core/ports/machine.js';
 import { ManualClock, settled } from '../../fixtures/clocks.js';
 import { STORE_PAIRS, type StorePair } from '../../harness/store-pairs.js';
 import type { WrittenDocuments } from '../../harness/written-documents.js';
@@ -64,8 +66,31 @@ export class ExplainedQueries {
 /** Longer than the suite lets a test be. */
 const PATIENCE_MS = 600_000;
 
+/** How a test opens another process. */
+export interface ProcessOptions extends Partial<Omit<AgendaWakeUpsOptions, 'database'>> {
+  /** Counts the requests of the process to the server. */
+  readonly pending?: PendingRequests;
+}
+
 /** Processes over one database, each with its own connections. */
-export class AgendaPlace {
+export interface AgendaPlace {
+  /** Another process. */
+  open(options?: ProcessOptions): Promise<AgendaWakeUps>;
+  /** The store that a process uses, with connections of its own. */
+  openStore(clock: Clock, holdMs: number): Promise<WakeUpStore>;
+  /** Cuts a process off for ever, as if it had died with whatever it was doing. */
+  kill(wakeUps: AgendaWakeUps): Promise<void>;
+  /** How many wake-ups are stored. */
+  storedCount(): Promise<number>;
+  /** When the subject's wake-up comes due. */
+  storedAt(key: string): Promise<number | undefined>;
+  /** Stops the processes, and forgets all wake-ups. */
+  empty(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Processes over a database of MongoDB. */
+export class MongoAgendaPlace implements AgendaPlace {
   readonly queries = new ExplainedQueries();
   private database: FreshDatabase | undefined;
   private readonly opened = new Map<AgendaWakeUps, MongoClient>();
@@ -82,18 +107,17 @@ export class AgendaPlace {
 
   async prepare(server: MongoServer): Promise<void> {
     this.database = freshDatabase(server);
-    await migrateAgenda(asked(this.connect()));
+    await asked(this.connect()).migrate();
   }
 
   connect(): Db {
     return this.dbOf(this.client());
   }
 
-  /** Another process. */
-  async open(options: Partial<AgendaWakeUpsOptions> = {}): Promise<AgendaWakeUps> {
+  async open({ pending = new PendingRequests(), ...options }: ProcessOptions = {}): Promise<AgendaWakeUps> {
     const client = this.client();
     const wakeUps = await AgendaWakeUps.open({
-      ...asked(this.dbOf(client)),
+      database: asked(this.dbOf(client), pending),
       clock: new SystemClock(),
       wokenBy: this.lane.wokenBy,
       ...options,
@@ -102,18 +126,29 @@ export class AgendaPlace {
     return wakeUps;
   }
 
+  async openStore(clock: Clock, holdMs: number): Promise<WakeUpStore> {
+    return (await asked(this.connect()).open({ clock, holdMs, wokenBy: 'polling' })).store;
+  }
+
+  storedCount(): Promise<number> {
+    return this.connect().collection(COLLECTION).countDocuments();
+  }
+
+  async storedAt(key: string): Promise<number | undefined> {
+    const found = await this.connect().collection(COLLECTION).findOne({ 'data.generationId': key });
+    return found?.['nextRunAt'].getTime();
+  }
+
   /** Counts what a process writes from now on. */
   count(wakeUps: AgendaWakeUps, written: WrittenDocuments, name: string): void {
     const client = this.opened.get(wakeUps);
     if (client !== undefined) written.watch(client, name);
   }
 
-  /** Cuts a process off for ever, as if it had died with whatever it was doing. */
   async kill(wakeUps: AgendaWakeUps): Promise<void> {
     await this.opened.get(wakeUps)?.close(true);
   }
 
-  /** Stops the processes, and forgets all wake-ups. */
   async empty(): Promise<void> {
     await Promise.all([...this.opened.keys()].map((wakeUps) => wakeUps.stop()));
     this.opened.clear();
@@ -148,41 +183,51 @@ export class AgendaPlace {
   }
 }
 
-/** The database as the program uses it: every query has a timeout, and outages are distinguished from errors. */
-export function asked(db: Db, timeoutMs = PATIENCE_MS): AgendaDatabase {
+/** What MongoDB lends in the program: every request has a timeout, and outages are distinguished from errors. */
+export function lentMongo(db: Db, timeoutMs = PATIENCE_MS): LentMongo {
   return { db, ask: (operation) => bounded(timeoutMs, operation) };
+}
+
+/** The database as the program uses it. */
+export function asked(db: Db, pending = new PendingRequests()): WakeUpDatabase {
+  const lent = lentMongo(db);
+  return new MongoWakeUps({ db, ask: (operation) => pending.count(() => lent.ask(operation)) });
+}
+
+/** The requests to the server that are not answered yet. */
+export class PendingRequests {
+  underWay = 0;
+
+  async count<T>(request: () => Promise<T>): Promise<T> {
+    this.underWay += 1;
+    try {
+      return await request();
+    } finally {
+      this.underWay -= 1;
+    }
+  }
 }
 
 /**
  * Options for processes that share one manual clock. Before it moves, the clock waits until no request to the server is
  * pending and Agenda has had a few turns of the event loop to process the last answer.
  */
-export function onManualClock(): Pick<AgendaWakeUpsOptions, 'ask'> & { readonly clock: ManualClock } {
-  let underWay = 0;
+export function onManualClock(): { readonly clock: ManualClock; readonly pending: PendingRequests } {
+  const pending = new PendingRequests();
   const rest = async (): Promise<void> => {
     for (let turns = 0; turns < 5; turns += 1) {
       await settled();
-      if (underWay > 0) turns = 0;
+      if (pending.underWay > 0) turns = 0;
     }
   };
-  return {
-    clock: new ManualClock(Date.now(), rest),
-    async ask(operation) {
-      underWay += 1;
-      try {
-        return await bounded(PATIENCE_MS, operation);
-      } finally {
-        underWay -= 1;
-      }
-    },
-  };
+  return { clock: new ManualClock(Date.now(), rest), pending };
 }
 
 /** A suite for each way to be woken, over its own database, which is dropped afterwards. */
-export function onAgenda(title: string, suite: (place: AgendaPlace, lane: StorePair) => void): void {
+export function onAgenda(title: string, suite: (place: MongoAgendaPlace, lane: StorePair) => void): void {
   for (const lane of STORE_PAIRS) {
     describe(`${title}, ${lane.wokenBy}`, () => {
-      const place = new AgendaPlace(lane);
+      const place = new MongoAgendaPlace(lane);
       before(async function server() {
         await place.prepare(await orSkip(this, mongoServer(lane.mongo)));
       });

@@ -1,7 +1,6 @@
 // Makes mocha run the suites of this folder on MongoDB, an S3 store and Agenda; CONTRIBUTING.md has the command.
 // A suite that brings an object store of its own keeps it.
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
-import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
 import type { Clock } from '../../../core/ports/machine.js';
 import { DATABASE_PORTS, pickPorts } from '../../../core/ports/ports.js';
 import { asked } from '../../adapters/agenda/on-agenda.js';
@@ -39,7 +38,7 @@ export const mochaHooks = {
 async function open(clock: Clock): Promise<OpenedPorts> {
   const place = free.pop() ?? (await newPlace());
   const stores = await place.open();
-  const wakeUps = await AgendaWakeUps.open({ ...asked(place.db), clock, wokenBy: LAST_PAIR.wokenBy });
+  const wakeUps = await AgendaWakeUps.open({ database: asked(place.db), clock, wokenBy: LAST_PAIR.wokenBy });
   return {
     ports: {
       ...pickPorts(stores, DATABASE_PORTS),
@@ -56,7 +55,7 @@ async function open(clock: Clock): Promise<OpenedPorts> {
 
 async function newPlace(): Promise<MongoPlace> {
   const place = await MongoPlace.prepare(freshDatabase(await mongoServer(LAST_PAIR.mongo)));
-  await migrateAgenda(asked(place.db));
+  await asked(place.db).migrate();
   places.push(place);
   return place;
 }

@@ -1,12 +1,13 @@
 import { MongoServerError } from 'mongodb';
-import { type AgendaDatabase, AgendaRefused, COLLECTION, type Index, INDEXES } from './wake-up-collection.js';
+import { AgendaRefused } from '../wake-up-store.js';
+import { COLLECTION, type Index, INDEXES, type LentMongo } from './wake-up-collection.js';
 
 /**
  * Creates what wake-ups need in the database, and returns a line for each thing it did: none if everything existed. Any
  * number of processes may do so at the same time. An index over many wake-ups takes long, so `ask` needs a long time
  * limit. Throws `AgendaRefused` when something conflicts with an index, and `StoreUnavailable`.
  */
-export async function migrateAgenda(database: AgendaDatabase): Promise<readonly string[]> {
+export async function migrateCollection(database: LentMongo): Promise<readonly string[]> {
   const done: string[] = [];
   for (const index of await missing(database)) {
     const { name, key, unique } = index;
@@ -20,8 +21,8 @@ export async function migrateAgenda(database: AgendaDatabase): Promise<readonly 
   return done;
 }
 
-/** Names each thing that `migrateAgenda` has yet to make; empty when the database is ready. */
-export async function missingFromAgenda(database: AgendaDatabase): Promise<readonly string[]> {
+/** Names each thing that `migrateCollection` has yet to make; empty when the database is ready. */
+export async function missingFromCollection(database: LentMongo): Promise<readonly string[]> {
   return (await missing(database)).map(({ name }) => `The index ${name} of ${COLLECTION} is missing.`);
 }
 
@@ -29,7 +30,7 @@ const NAMESPACE_NOT_FOUND = 26;
 /** An index of that name or those keys exists with other properties, or existing documents violate it. */
 const IN_THE_WAY: ReadonlySet<unknown> = new Set([67, 85, 86, 11_000]);
 
-async function missing(database: AgendaDatabase): Promise<readonly Index[]> {
+async function missing(database: LentMongo): Promise<readonly Index[]> {
   const there = new Map<string, string>();
   for (const { name, key, unique } of await listed(database))
     there.set(String(name), shapeOf({ key, unique: unique === true }));
@@ -40,7 +41,7 @@ async function missing(database: AgendaDatabase): Promise<readonly Index[]> {
   return INDEXES.filter(({ name }) => !there.has(name));
 }
 
-async function listed(database: AgendaDatabase) {
+async function listed(database: LentMongo) {
   try {
     return await database.ask(() => database.db.collection(COLLECTION).listIndexes().toArray());
   } catch (error) {

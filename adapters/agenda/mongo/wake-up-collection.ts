@@ -1,9 +1,10 @@
 import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import { randomInt, randomUUID } from 'node:crypto';
-import type { Clock } from '../../core/ports/machine.js';
+import type { Clock } from '../../../core/ports/machine.js';
+import { type HeldWakeUp, JOB_NAME, type WakeUpStore } from '../wake-up-store.js';
 
-/** The database of the wake-ups, and the function that calls it. */
-export interface AgendaDatabase {
+/** What MongoDB lends: the database of the wake-ups, and the function that calls it. */
+export interface LentMongo {
   /** Its writes are to be acknowledged by a majority and journalled: they are made as the database says. */
   readonly db: Db;
   /**
@@ -40,33 +41,22 @@ export interface WakeUpDocument {
   };
 }
 
-/** A wake-up that this process has taken and has not ended yet. */
-export interface HeldWakeUp {
-  /** The key of its subject. */
-  readonly key: string;
-  readonly stamp: string;
-  readonly failCount: number;
-  /** Whether there is a document with this stamp. One that is done at once needs none while it is held. */
-  readonly isStored: 'yes' | 'no' | 'perhaps';
-}
-
 /**
  * The operations on the collection, each on one document or on those held. The change stream announces a replacement
  * with its whole document, but not an update: so a wake-up that other processes should take immediately is written by
- * replacement. Every method throws `StoreUnavailable` when there is no answer in time.
+ * replacement.
  */
-export class WakeUpCollection {
+export class WakeUpCollection implements WakeUpStore {
   private readonly documents: Collection<WakeUpDocument>;
 
   constructor(
-    private readonly database: AgendaDatabase,
+    private readonly database: LentMongo,
     private readonly clock: Clock,
     private readonly holdMs: number,
   ) {
     this.documents = database.db.collection<WakeUpDocument>(COLLECTION);
   }
 
-  /** Replaces the subject's wake-up, and returns its stamp. Durable on return. */
   async put(key: string, at: number): Promise<string> {
     const stamp = randomUUID();
     const document = aWakeUp(key, at, stamp);
@@ -79,16 +69,14 @@ export class WakeUpCollection {
     return stamp;
   }
 
-  /** Replaces the subject's wake-up by one that this process holds already. Durable on return. */
   async putHeld(key: string): Promise<HeldWakeUp> {
     const stamp = await this.put(key, this.clock.now() + this.holdMs);
     return { key, stamp, failCount: 0, isStored: 'yes' };
   }
 
   /**
-   * Takes one of the wake-ups that have been due longest, if any was due by `at`. No other process gets it while it is
-   * held. Concurrent callers pick at random among the same few: if all tried the first, all but one would wait in vain,
-   * longer with more callers. `stays`: the document stays until the wake-up is ended; otherwise it is removed by this.
+   * Concurrent callers pick at random among the same few: if all tried the first, all but one would wait in vain, longer
+   * with more callers.
    */
   async take(at: number, stays = true): Promise<HeldWakeUp | undefined> {
     const due = await this.database.ask(() =>
@@ -131,12 +119,10 @@ export class WakeUpCollection {
     }
   }
 
-  /** Stores a wake-up that was taken away, as held by this process, unless its subject was scheduled again. */
   async store(wakeUp: HeldWakeUp): Promise<boolean> {
     return this.insert(wakeUp, this.clock.now() + this.holdMs);
   }
 
-  /** When the first wake-up comes due, or came due. */
   async firstAt(): Promise<number | undefined> {
     const first = await this.database.ask(() =>
       this.documents.findOne(
@@ -147,23 +133,17 @@ export class WakeUpCollection {
     return first?.nextRunAt.getTime();
   }
 
-  /** Removes the wake-up, unless it was scheduled again or our hold on it has lapsed. */
   async end({ key, stamp, isStored }: HeldWakeUp): Promise<void> {
     if (isStored === 'no') return;
     await this.database.ask(() => this.documents.deleteOne(stamped(key, stamp), { hint: BY_GENERATION }));
   }
 
-  /**
-   * Gives the wake-up back, to be taken at `at`. A `keep` of it that is still in progress finds another stamp, and
-   * changes nothing.
-   */
   async putBack(wakeUp: HeldWakeUp, at: number, failCount: number): Promise<void> {
     const { key, stamp, isStored } = wakeUp;
     if (isStored !== 'yes') return void (await this.insert({ ...wakeUp, failCount, stamp: randomUUID() }, at));
     await this.update(key, stamp, { 'nextRunAt': new Date(at), failCount, 'data.stamp': randomUUID() });
   }
 
-  /** Gives the wake-up back, to be taken by another process now. */
   async handOver(wakeUp: HeldWakeUp): Promise<void> {
     const { key, stamp, failCount, isStored } = wakeUp;
     if (isStored !== 'yes') return void (await this.insert({ ...wakeUp, stamp: randomUUID() }, this.clock.now()));
@@ -171,7 +151,6 @@ export class WakeUpCollection {
     await this.database.ask(() => this.documents.replaceOne(stamped(key, stamp), document, { hint: BY_GENERATION }));
   }
 
-  /** Extends the hold on wake-ups, at most 1,000, that were not scheduled again. */
   async keep(held: readonly HeldWakeUp[]): Promise<void> {
     const ids = held.map(({ key }) => key);
     const stamps = held.map(({ stamp }) => stamp);
@@ -219,46 +198,6 @@ function aWakeUp(key: string, at: number, stamp: string): WakeUpDocument {
   };
 }
 
-/**
- * Writes the times of many keys, those of one key in the order given. Times given while a write of their key is in
- * progress are written once after it, with the last time given, so that at most two writes of a key are pending.
- */
-export class LatestWrites {
-  private readonly underWay = new Map<string, Promise<void>>();
-  private readonly next = new Map<string, { at: number; readonly written: Promise<void> }>();
-
-  constructor(private readonly writeOne: (key: string, at: number) => Promise<void>) {}
-
-  /** Settles as the write does that carries this time, or a later one given for the same key. */
-  write(key: string, at: number): Promise<void> {
-    const next = this.next.get(key);
-    if (next !== undefined) {
-      next.at = at;
-      return next.written;
-    }
-    const before = this.underWay.get(key);
-    return before === undefined ? this.begin(key, at) : this.follow(key, at, before);
-  }
-
-  private begin(key: string, at: number): Promise<void> {
-    const written = this.writeOne(key, at).finally(() => this.underWay.delete(key));
-    this.underWay.set(key, written);
-    return written;
-  }
-
-  private follow(key: string, at: number, before: Promise<void>): Promise<void> {
-    const written: Promise<void> = before
-      .catch(() => undefined)
-      .then(() => {
-        this.next.delete(key);
-        return this.begin(key, entry.at);
-      });
-    const entry = { at, written };
-    this.next.set(key, entry);
-    return written;
-  }
-}
-
 function hasCode(error: unknown, code: number): boolean {
   return error instanceof MongoServerError && error.code === code;
 }
@@ -288,21 +227,8 @@ export const INDEXES: readonly Index[] = [
 /** The collection of wake-ups. One document a subject, so that a schedule replaces the one before. */
 export const COLLECTION = 'agenda_wake_ups';
 
-/**
- * The one name of Agenda's jobs here: Agenda queries for each name separately, so more names would mean more queries.
- */
-export const JOB_NAME = 'wake-up';
-
 const DUPLICATE_KEY = 11_000;
 /** Another process wrote the document at the same moment. */
 const WRITE_CONFLICT = 112;
 /** Several times the number of concurrent queries: a few processes, with a few queries each. */
 const PICKED_FROM = 32;
-
-/** The database cannot store wake-ups as it is; the message tells the operator why, and what to do. */
-export class AgendaRefused extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'AgendaRefused';
-  }
-}
