@@ -45,7 +45,7 @@ export const RUN_SIZES = {
   videoMebibytes: { of: 'mebibytes of the video that passes in little memory', byDefault: 64, inFull: 200 },
   stopSignals: { of: 'pairs of signals that stop the service at once', byDefault: 1, inFull: 3 },
   processEnds: { of: 'ways in which a process with test servers ends', byDefault: 2, inFull: 6 },
-  absentServers: { of: 'test servers that are looked for and absent', byDefault: 2, inFull: 5 },
+  absentServers: { of: 'test servers that are looked for and absent', byDefault: 2, inFull: 7 },
   firstFaultBodies: { of: 'bodies with faults, of which the first is told', byDefault: 2_000, inFull: 100_000 },
   dearestBodies: { of: 'shapes of bodies, searched for the dearest', byDefault: 10, inFull: 400 },
   ledgerWriters: { of: 'concurrent writers of one ledger in MongoDB', byDefault: 16, inFull: 64 },

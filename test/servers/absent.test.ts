@@ -81,6 +81,8 @@ describe('servers that are external or missing', () => {
     const calls = {
       TEST_MONGO_URL: `mongoServer('replica-set')`,
       TEST_MONGO_STANDALONE_URL: `mongoServer('standalone')`,
+      TEST_POSTGRES_URL: `postgresServer('18')`,
+      TEST_POSTGRES_15_URL: `postgresServer('15')`,
       TEST_MINIO_URL: `s3Server('minio')`,
       TEST_VERSITYGW_URL: `s3Server('versitygw')`,
       TEST_TOXIPROXY_URL: 'toxiproxyServer()',
@@ -88,7 +90,7 @@ describe('servers that are external or missing', () => {
     for (const [variable, call] of Object.entries(calls).slice(0, sizeOf('absentServers'))) {
       it(`${call} says how to install it`, async () => {
         expect((await asking(call, {})).output).to.match(
-          new RegExp(`^\\S+ is not on this machine: run \`npm run servers:install\`, or set ${variable}\\.\n$`),
+          new RegExp(`^[^:]+ is not on this machine: run \`npm run servers:install\`, or set ${variable}\\.\n$`),
         );
       });
     }

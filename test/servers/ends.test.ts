@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram } from './find-program.js';
+import { isGone } from './process-tree.js';
 import { PROGRAMS } from './programs.js';
 import { ScriptProcess } from './script-process.js';
 import { orSkip, ServerAbsent } from './servers.js';
@@ -95,20 +96,5 @@ describe('the end of a process with servers', () => {
 });
 
 async function untilGone(pids: readonly number[]): Promise<void> {
-  while (pids.some(isThere)) await sleep(25);
-}
-
-/** One that has ended and was not yet taken note of by the system's first process is not there. */
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  try {
-    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    // No such table on this system, or gone between the two looks, which the next one finds.
-    return true;
-  }
+  while (!pids.every(isGone)) await sleep(25);
 }

@@ -1,9 +1,10 @@
 import type { Client } from 'minio';
 import { MongoClient } from 'mongodb';
+import pg from 'pg';
 import { randomBytes } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
 import { s3Client } from './readiness.js';
-import type { MongoServer, S3Server } from './servers.js';
+import type { MongoServer, PostgresServer, S3Server } from './servers.js';
 
 export interface FreshDatabase {
   readonly url: string;
@@ -26,6 +27,37 @@ export function freshDatabase({ url }: MongoServer): FreshDatabase {
       }
     },
   };
+}
+
+export interface FreshPostgresDatabase {
+  /** With the name of the database. */
+  readonly url: string;
+  readonly database: string;
+  /** Also ends the connections to it. */
+  drop(): Promise<void>;
+}
+
+/** Makes a new database, on a server that may be shared. */
+export async function freshPostgresDatabase(server: PostgresServer): Promise<FreshPostgresDatabase> {
+  const database = freshName();
+  const url = new URL(server.url);
+  url.pathname = database;
+  await onPostgres(server, `CREATE DATABASE "${database}"`);
+  return {
+    url: url.href,
+    database,
+    drop: () => onPostgres(server, `DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`),
+  };
+}
+
+async function onPostgres({ url }: PostgresServer, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 export interface FreshBucket extends S3Server {

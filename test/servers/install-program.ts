@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   commandPath,
   findProgram,
@@ -76,13 +75,6 @@ async function installWhole(install: Install, folder: string, environment: Envir
   } finally {
     rmSync(partial, { recursive: true, force: true });
   }
-}
-
-const PACKAGES_CHECK = fileURLToPath(new URL('../../../deploy/check-packages.mjs', import.meta.url));
-
-/** The command after `npm ci` in a folder: npm may end without an error where the network failed it. */
-export function packagesCheck(folder: string, ...options: readonly string[]): Command {
-  return { program: process.execPath, args: [PACKAGES_CHECK, ...options, folder] };
 }
 
 /** The paths below a folder that a pattern names; a star in it stands for any part of one name. */

@@ -142,18 +142,23 @@ describe('installing servers', () => {
   });
 
   it('prints one line when all are installed and it is brief, and a line for each that was not', async () => {
-    for (const command of ['mongod', 'versitygw', 'toxiproxy-server', 'sd-server', 'nginx', 'promtool'])
+    for (const command of ['mongod', 'versitygw', 'toxiproxy-server', 'sd-server', 'nginx', 'promtool', 'pgbouncer'])
       machine.command(command, 'exit 0');
     machine.installingGo();
-    const environment = { ...machine.environment, TEST_COG_URL: 'http://127.0.0.1:5000' };
+    const environment = {
+      ...machine.environment,
+      TEST_COG_URL: 'http://127.0.0.1:5000',
+      TEST_POSTGRES_URL: 'postgres://127.0.0.1:5432',
+      TEST_POSTGRES_15_URL: 'postgres://127.0.0.1:5433',
+    };
     const brief = () => ScriptProcess.ofProgram('install.js', environment, '--brief').ended;
     expect((await brief()).output).to.match(
-      /^MinIO: installing [^\n]+\nMinIO: v0[^\n]+, installed now\nServers that are there: MongoDB, versitygw, toxiproxy, stable-diffusion\.cpp, Cog, nginx, promtool\n$/,
+      /^MinIO: installing [^\n]+\nMinIO: v0[^\n]+, installed now\nServers that are there: MongoDB, PostgreSQL 18, PostgreSQL 15, PgBouncer, versitygw, toxiproxy, stable-diffusion\.cpp, Cog, nginx, promtool\n$/,
     );
     expect(await brief()).to.deep.equal({
       code: 0,
       output:
-        'Servers that are there: MongoDB, MinIO, versitygw, toxiproxy, stable-diffusion.cpp, Cog, nginx, promtool\n',
+        'Servers that are there: MongoDB, PostgreSQL 18, PostgreSQL 15, PgBouncer, MinIO, versitygw, toxiproxy, stable-diffusion.cpp, Cog, nginx, promtool\n',
     });
   });
 

@@ -5,7 +5,7 @@ const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
  * The configuration of an nginx that runs as one process of this user, which keeps what it writes below the folder that
  * it was started for.
  */
-export function nginxConfiguration({ port, site }: { readonly port: number; readonly site: string }): string {
+export function nginxConfiguration({ port, lines }: { readonly port: number; readonly lines: string }): string {
   return `daemon off;
 # A worker would outlive a killed master.
 master_process off;
@@ -19,7 +19,7 @@ http {
 ${TEMPORARY.map((name) => `  ${name}_temp_path ${name};\n`).join('')}
   server {
     listen 127.0.0.1:${port};
-${site}
+${lines}
   }
 }
 `;

@@ -1,45 +1,19 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FoundProgram } from './find-program.js';
-import { packagesCheck } from './install-program.js';
+import { npmInstall } from './npm-install.js';
 import type { Program } from './programs.js';
 
-type Install = Program['installs'][number];
-
 /**
- * The packages of the lock file in `sources`, as a program that the tests install once for each content of that file. Their
- * scripts do not run, and they may ask for another Node release. `then`: commands that follow the installation.
+ * The packages of the lock file in `sources`, as a program that the tests install once for each content of that file.
+ * `then`: commands that follow the installation.
  */
 export function npmPackages(
   { name, title }: Pick<Program, 'name' | 'title'>,
   sources: string,
   place: string,
-  then: (folder: string) => ReturnType<Install['commands']> = () => [],
+  then?: Parameters<typeof npmInstall>[2],
 ): Program {
-  const files = ['package.json', 'package-lock.json'].map((file) => join(sources, file));
-  const lock = readFileSync(join(sources, 'package-lock.json'));
-  const options = ['--engine-strict=false', '--ignore-scripts', '--no-audit', '--loglevel=error'];
-  return {
-    name,
-    title,
-    variables: [],
-    commands: [],
-    installs: [
-      {
-        tool: 'npm',
-        needs: 'npm',
-        version: createHash('sha256').update(lock).digest('hex').slice(0, 12),
-        commands: (folder) => [
-          { program: 'cp', args: [...files, folder] },
-          { program: 'npm', args: ['ci', '--prefix', folder, ...options] },
-          packagesCheck(folder),
-          ...then(folder),
-        ],
-        places: [place],
-      },
-    ],
-  };
+  return { name, title, variables: [], commands: [], installs: [npmInstall(sources, place, then)] };
 }
 
 const NODE = 'node';

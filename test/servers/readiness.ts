@@ -1,6 +1,7 @@
 import { AwsClient } from 'aws4fetch';
 import { Client } from 'minio';
 import { MongoClient, MongoServerError, type Db } from 'mongodb';
+import pg from 'pg';
 
 const ANSWER_LIMIT_MS = 2_000;
 const NOT_YET_INITIALIZED = 94;
@@ -103,4 +104,22 @@ export async function isCogReady(url: string): Promise<boolean> {
   const { status } = (await response.json()) as { readonly status?: unknown };
   if (status === 'SETUP_FAILED') throw new Error('the setup of its model has failed');
   return status === 'READY';
+}
+
+/** Whether PostgreSQL, or a pooler in front of it, answers. */
+export async function isPostgresReady(url: string, question = 'SELECT 1'): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: ANSWER_LIMIT_MS,
+    query_timeout: ANSWER_LIMIT_MS,
+  });
+  // One that comes after an answer is no matter.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query(question);
+    return true;
+  } finally {
+    await client.end();
+  }
 }

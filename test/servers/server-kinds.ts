@@ -1,50 +1,34 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FoundProgram } from './find-program.js';
+import { dataOf, type KindOfServer, type Settings } from './kind-of-server.js';
 import { nginxConfiguration } from './nginx-configuration.js';
-import type { ProgramName } from './programs.js';
+import { pgbouncerConfiguration } from './pgbouncer-configuration.js';
+import { postgres, postgresUrl } from './postgres.js';
 import { interpreterOf } from './python-environment.js';
-import { isCogReady, isMongoReady, isNginxReady, isS3Ready, isSdServerReady, isToxiproxyReady } from './readiness.js';
+import {
+  isCogReady,
+  isMongoReady,
+  isNginxReady,
+  isPostgresReady,
+  isS3Ready,
+  isSdServerReady,
+  isToxiproxyReady,
+} from './readiness.js';
 import { writeZeroCheckpoint } from './zero-checkpoint.js';
 
 export type ServerKind =
   | 'mongo-replica-set'
   | 'mongo-standalone'
+  | 'postgres-18'
+  | 'postgres-15'
+  | 'pgbouncer'
   | 'minio'
   | 'versitygw'
   | 'toxiproxy'
   | 'sd-server'
   | 'cog'
   | 'nginx';
-
-/** The settings of a server at its start. */
-export interface Settings {
-  readonly port: number;
-  /** The server's own folder; its data is in `data`. */
-  readonly folder: string;
-  /** The credentials of an object store. */
-  readonly accessKey: string;
-  readonly secretKey: string;
-  /** Whether a write is on disk when it is answered; false for a database that a benchmark slows down itself. */
-  readonly isSynced: boolean;
-  /** The lines of the only server of nginx, apart from where it listens. */
-  readonly site: string;
-}
-
-/** How one kind of server is started, and how its readiness is checked. */
-export interface KindOfServer {
-  readonly program: ProgramName;
-  /** Prepares its folder before each start. */
-  readonly prepare?: (settings: Settings) => void;
-  /** The command to run; the program itself when absent. */
-  readonly command?: (found: FoundProgram) => string;
-  readonly args: (settings: Settings, found: FoundProgram) => readonly string[];
-  readonly environment?: (settings: Settings, found: FoundProgram) => Readonly<Record<string, string>>;
-  readonly url: (port: number) => string;
-  /** Throws or returns false as long as the server is not ready. */
-  readonly isReady: (settings: Settings, found: FoundProgram) => Promise<boolean>;
-}
 
 export const REGION = 'us-east-1';
 const REPLICA_SET = 'darkroom';
@@ -54,6 +38,19 @@ const COG_MODEL = fileURLToPath(new URL('../../../test/servers/cog/predict.py', 
 export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
   'mongo-replica-set': mongo({ replicaSet: REPLICA_SET }),
   'mongo-standalone': mongo({ replicaSet: null }),
+  'postgres-18': postgres('postgres-18'),
+  'postgres-15': postgres('postgres-15'),
+  'pgbouncer': {
+    program: 'pgbouncer',
+    prepare: (settings) => {
+      const users = join(settings.folder, 'users');
+      writeFileSync(users, '"postgres" ""\n');
+      writeFileSync(join(settings.folder, 'pgbouncer.ini'), pgbouncerConfiguration(settings, users));
+    },
+    args: ({ folder }) => [join(folder, 'pgbouncer.ini')],
+    url: (port) => postgresUrl(port),
+    isReady: ({ port }) => isPostgresReady(postgresUrl(port, 'pgbouncer'), 'SHOW VERSION'),
+  },
   'minio': {
     program: 'minio',
     args: (settings) => [
@@ -195,8 +192,4 @@ function mongoUrl(port: number): string {
 
 function httpUrl(port: number): string {
   return `http://127.0.0.1:${port}`;
-}
-
-export function dataOf({ folder }: { readonly folder: string }): string {
-  return join(folder, 'data');
 }

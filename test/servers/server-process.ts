@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram, type FoundProgram } from './find-program.js';
 import { freePort, isFree } from './free-port.js';
+import { dataOf, type Settings } from './kind-of-server.js';
+import { childrenOf, isGone, sendSignal } from './process-tree.js';
 import { PROGRAMS } from './programs.js';
 import { ServerAbsent } from './server-absent.js';
-import { dataOf, REGION, SERVER_KINDS, type ServerKind, type Settings } from './server-kinds.js';
+import { REGION, SERVER_KINDS, type ServerKind } from './server-kinds.js';
 import { isStopped } from './stopped.js';
 import { supervision, type Started } from './supervision.js';
 
@@ -17,6 +19,7 @@ const STOP_LIMIT_MS = 20_000;
 const PAUSE_TRIES = 2_000;
 const BETWEEN_PAUSE_TRIES_MS = 5;
 const LOG_TAIL = 2_000;
+const ENDS = { inOrder: 'SIGTERM', atOnce: 'SIGKILL' } as const;
 
 export interface ServerOptions {
   /** The data folder, which outlives this process; if absent, the data is in a temporary folder. */
@@ -28,8 +31,13 @@ export interface ServerOptions {
   readonly secretKey?: string;
   /** Only for the substitute for MongoDB; true if absent. */
   readonly isSynced?: boolean;
-  /** Only for nginx: the lines of its server. */
-  readonly site?: string;
+  /**
+   * Lines for its configuration file: of the only server of nginx, apart from where it listens; the databases of PgBouncer;
+   * settings of PostgreSQL, before which those of every test server are.
+   */
+  readonly lines?: string;
+  /** Fills the data folder before the first start, as the user of this process. */
+  readonly fill?: (data: string, found: FoundProgram) => Promise<void>;
 }
 
 /**
@@ -59,11 +67,12 @@ export class ServerProcess {
       accessKey = 'darkroomtest',
       secretKey = randomBytes(20).toString('hex'),
       isSynced = true,
-      site = '',
+      lines = '',
     } = options;
-    const settings = { folder, accessKey, secretKey, isSynced, site, port: options.port ?? (await freePort()) };
+    const settings = { folder, accessKey, secretKey, isSynced, lines, port: options.port ?? (await freePort()) };
     const server = new ServerProcess(kind, found, settings, options.folder !== undefined);
     mkdirSync(dataOf(settings), { recursive: true });
+    await options.fill?.(dataOf(settings), found);
     await server.startOnFreePort();
     return server;
   }
@@ -110,7 +119,8 @@ export class ServerProcess {
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const { started } = this;
     if (!started) return;
-    this.send(signal);
+    if (signal !== 'SIGKILL') this.send(signal);
+    else await this.killAll(started);
     await started.untilEnded();
   }
 
@@ -129,26 +139,26 @@ export class ServerProcess {
   }
 
   /**
-   * Suspends it in the middle of whatever it does, and waits until it is stopped; connections stay open and get no
-   * answer. Does nothing if the process has ended.
+   * Suspends it in the middle of whatever it does, with the processes that it has started, and waits until all are stopped;
+   * connections stay open and get no answer. Does nothing if the process has ended.
    */
   async pause(): Promise<void> {
     const { started } = this;
     if (!started) return;
-    this.send('SIGSTOP');
-    for (let tries = 0; this.started === started && !isStopped(started.pid); tries += 1) {
-      if (tries === PAUSE_TRIES) throw new Error(`${this.kind} could not be paused.`);
-      await sleep(BETWEEN_PAUSE_TRIES_MS);
-    }
+    await this.stopAndWait(started, [started.pid]);
+    // It starts no more of them now.
+    await this.stopAndWait(started, childrenOf(started.pid));
   }
 
   resume(): void {
-    this.send('SIGCONT');
+    const { started } = this;
+    if (started) for (const pid of [...childrenOf(started.pid), started.pid]) sendSignal(pid, 'SIGCONT');
   }
 
   /** Ends it for good, and removes its data unless a folder was given. */
   async stop(): Promise<void> {
     await this.end();
+    SERVER_KINDS[this.kind].removeRemains?.(this.settings);
     if (!this.isKept) rmSync(this.settings.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -156,18 +166,29 @@ export class ServerProcess {
     const { started } = this;
     if (!started) return;
     this.resume();
-    this.send('SIGTERM');
+    this.send((SERVER_KINDS[this.kind].ends ?? ENDS).inOrder);
     const late = sleep(STOP_LIMIT_MS, 'late', { ref: false });
     if ((await Promise.race([started.untilEnded(), late])) === 'late') await this.kill();
   }
 
-  private send(signal: NodeJS.Signals): void {
-    try {
-      if (this.started) process.kill(this.started.pid, signal);
-    } catch (error) {
-      // It has just ended by itself, and its exit event is about to arrive.
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  /** Children are stopped before any is killed, as in a crash of their machine: none sees another one end. */
+  private async killAll(started: Started): Promise<void> {
+    if (childrenOf(started.pid).length > 0) await this.pause();
+    const pids = [...childrenOf(started.pid), started.pid];
+    for (const pid of pids) sendSignal(pid, 'SIGKILL');
+    while (!pids.every(isGone)) await sleep(BETWEEN_PAUSE_TRIES_MS);
+  }
+
+  private async stopAndWait(started: Started, pids: readonly number[]): Promise<void> {
+    for (const pid of pids) sendSignal(pid, 'SIGSTOP');
+    for (let tries = 0; this.started === started && !pids.every(isAtRest); tries += 1) {
+      if (tries === PAUSE_TRIES) throw new Error(`${this.kind} could not be paused.`);
+      await sleep(BETWEEN_PAUSE_TRIES_MS);
     }
+  }
+
+  private send(signal: NodeJS.Signals): void {
+    if (this.started) sendSignal(this.started.pid, signal);
   }
 
   /** Between the choice of a port and its use another process may take it; at a first start any other does as well. */
@@ -185,17 +206,19 @@ export class ServerProcess {
   private async launch(): Promise<void> {
     const kind = SERVER_KINDS[this.kind];
     const { folder } = this.settings;
-    kind.prepare?.(this.settings);
+    const { inOrder, atOnce } = kind.ends ?? ENDS;
+    await kind.prepare?.(this.settings, this.found);
     const started = await (
       await supervision()
     ).start({
-      program: kind.command?.(this.found) ?? this.found.path,
+      program: (await kind.command?.(this.found)) ?? this.found.path,
       args: kind.args(this.settings, this.found),
       // Leaves out the developer's own settings, and has a home folder without configuration.
       environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...kind.environment?.(this.settings, this.found) },
       folder,
       logFile: this.logFile,
-      endSignal: this.isKept ? 'SIGTERM' : 'SIGKILL',
+      endSignal: this.isKept ? inOrder : atOnce,
+      ...(kind.user === undefined ? {} : { user: kind.user }),
     });
     this.started = started;
     let end: number | string | undefined;
@@ -226,4 +249,9 @@ export class ServerProcess {
   private get logFile(): string {
     return join(this.settings.folder, 'log');
   }
+}
+
+/** Whether a process does nothing: one that has ended also does nothing. */
+function isAtRest(pid: number): boolean {
+  return isStopped(pid) || isGone(pid);
 }

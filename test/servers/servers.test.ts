@@ -5,18 +5,24 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
+import pg from 'pg';
 import { MONGO_KINDS, S3_KINDS } from '../harness/store-pairs.js';
-import { freshBucket, freshDatabase } from './fresh-places.js';
+import { freshBucket, freshDatabase, freshPostgresDatabase } from './fresh-places.js';
+import { childrenOf, isGone } from './process-tree.js';
 import { s3Client } from './readiness.js';
+import { ServerProcess } from './server-process.js';
 import {
   mongoServer,
   orSkip,
+  postgresServer,
   s3Server,
   sdServer,
   toxiproxyServer,
   type MongoServer,
+  type PostgresServer,
   type S3Server,
 } from './servers.js';
+import { isStopped } from './stopped.js';
 
 for (const kind of MONGO_KINDS) {
   describe(`MongoDB as ${kind}`, () => {
@@ -58,6 +64,84 @@ for (const kind of MONGO_KINDS) {
     });
   });
 }
+
+for (const version of ['18', '15'] as const) {
+  describe(`PostgreSQL ${version}`, () => {
+    let server: PostgresServer;
+
+    before(async function () {
+      server = await orSkip(this, postgresServer(version));
+    });
+
+    it('is one a process', async () => {
+      expect(await postgresServer(version)).to.equal(server);
+    });
+
+    it('has the features that the store needs, and writes to disk', async () => {
+      const settings = ['wal_level', 'fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding'];
+      const values = await rowsOf(server.url, 'SELECT name, setting FROM pg_settings WHERE name = ANY($1)', [settings]);
+      expect(Object.fromEntries(values.map(({ name, setting }) => [name, setting]))).to.deep.equal({
+        wal_level: 'logical',
+        fsync: 'on',
+        full_page_writes: 'on',
+        synchronous_commit: 'on',
+        server_encoding: 'UTF8',
+      });
+    });
+
+    it('gives databases that leave nothing behind, even when a client is connected', async () => {
+      const [place, other] = [await freshPostgresDatabase(server), await freshPostgresDatabase(server)];
+      await rowsOf(place.url, 'CREATE TABLE things AS SELECT 1');
+      expect(await rowsOf(place.url, `SELECT to_regclass('things') IS NOT NULL AS made`)).to.deep.equal([
+        { made: true },
+      ]);
+      expect(await rowsOf(other.url, `SELECT to_regclass('things') IS NOT NULL AS made`)).to.deep.equal([
+        { made: false },
+      ]);
+      const client = new pg.Client({ connectionString: place.url });
+      client.on('error', () => undefined);
+      await client.connect();
+      const closed = new Promise((resolve) => client.once('end', resolve));
+      for (const each of [place, other]) await each.drop();
+      await closed;
+      const names = await rowsOf(server.url, 'SELECT datname FROM pg_database');
+      expect(names.map(({ datname }) => datname)).not.to.include.members([place.database]);
+      await place.drop();
+    });
+
+    it('can be killed, frozen and started again with all of its processes, and keeps what it acknowledged', async function () {
+      const own = await orSkip(this, ServerProcess.start(`postgres-${version}`));
+      await rowsOf(own.url, 'CREATE TABLE things AS SELECT 1 AS number');
+      await own.pause();
+      const pids = [own.pid ?? 0, ...childrenOf(own.pid ?? 0)].filter((pid) => !isGone(pid));
+      expect(pids).to.have.length.greaterThan(3);
+      expect(pids.every(isStopped)).to.equal(true);
+      own.resume();
+      await own.kill();
+      expect(pids.every(isGone)).to.equal(true);
+      await own.restart();
+      expect(await rowsOf(own.url, 'SELECT number FROM things')).to.deep.equal([{ number: 1 }]);
+      await own.stop();
+    });
+  });
+}
+
+describe('PgBouncer', () => {
+  it('passes statements on, one transaction at a time', async function () {
+    const { url } = await orSkip(this, postgresServer('18'));
+    const { hostname, port } = new URL(url);
+    const pooler = await orSkip(
+      this,
+      ServerProcess.start('pgbouncer', { lines: `postgres = host=${hostname} port=${port}` }),
+    );
+    expect(await rowsOf(pooler.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    const [pool] = await rowsOf(pooler.url.replace(/postgres$/, 'pgbouncer'), 'SHOW CONFIG').then((rows) =>
+      rows.filter(({ key }) => key === 'pool_mode'),
+    );
+    expect(pool).to.include({ value: 'transaction' });
+    await pooler.stop();
+  });
+});
 
 for (const kind of S3_KINDS) {
   describe(`S3 as ${kind}`, () => {
@@ -108,6 +192,20 @@ describe('stable-diffusion.cpp', () => {
     ).to.equal('PNG');
   });
 });
+
+async function rowsOf(
+  url: string,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    return (await client.query<Record<string, unknown>>(statement, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
 
 interface CompletedJob {
   readonly status: string;

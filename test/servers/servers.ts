@@ -1,4 +1,12 @@
-import { isCogReady, isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady, type S3Keys } from './readiness.js';
+import {
+  isCogReady,
+  isMongoReady,
+  isPostgresReady,
+  isS3Ready,
+  isSdServerReady,
+  isToxiproxyReady,
+  type S3Keys,
+} from './readiness.js';
 import { PROGRAMS, type Program } from './programs.js';
 import { ServerAbsent } from './server-absent.js';
 import { REGION, SERVER_KINDS, type ServerKind } from './server-kinds.js';
@@ -7,6 +15,11 @@ import { ServerProcess } from './server-process.js';
 export { orSkip, ServerAbsent } from './server-absent.js';
 
 export interface MongoServer {
+  readonly url: string;
+}
+
+/** PostgreSQL, by the URL of a user who may create databases. */
+export interface PostgresServer {
   readonly url: string;
 }
 
@@ -28,14 +41,16 @@ export type CogServer = UrlServer;
 export const VARIABLES = {
   'mongo-replica-set': 'TEST_MONGO_URL',
   'mongo-standalone': 'TEST_MONGO_STANDALONE_URL',
+  'postgres-18': 'TEST_POSTGRES_URL',
+  'postgres-15': 'TEST_POSTGRES_15_URL',
   'minio': 'TEST_MINIO_URL',
   'versitygw': 'TEST_VERSITYGW_URL',
   'toxiproxy': 'TEST_TOXIPROXY_URL',
   'sd-server': 'TEST_SD_SERVER_URL',
   'cog': 'TEST_COG_URL',
-} as const satisfies Readonly<Record<Exclude<ServerKind, 'nginx'>, string>>;
+} as const satisfies Readonly<Record<Exclude<ServerKind, 'nginx' | 'pgbouncer'>, string>>;
 
-/** The kinds of which all tests of a process share one server. An nginx is configured for its test. */
+/** The kinds of which all tests of a process share one server. An nginx or PgBouncer is configured for its test. */
 type SharedKind = keyof typeof VARIABLES;
 
 /**
@@ -46,6 +61,11 @@ export function mongoServer(kind: 'replica-set' | 'standalone'): Promise<MongoSe
     named: async (url) => ({ server: { url }, isReady: () => isMongoReady(url, null) }),
     own: ({ url }) => ({ url }),
   });
+}
+
+/** PostgreSQL of this major version for this process's tests, in the same way. */
+export function postgresServer(version: '18' | '15'): Promise<PostgresServer> {
+  return urlServer(`postgres-${version}`, (url) => isPostgresReady(url));
 }
 
 /** An object store for this process's tests, in the same way. */

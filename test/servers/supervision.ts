@@ -57,7 +57,7 @@ class Supervision {
   freshFolder(): string {
     this.folders += 1;
     const folder = join(this.scratch, String(this.folders));
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: 0o700 });
     return folder;
   }
 

@@ -6,8 +6,8 @@ export interface ServerOrder {
   readonly folder: string;
   /** The server's output is appended to this file. */
   readonly logFile: string;
-  /** The signal that ends it once no process needs it; SIGTERM for data that is kept. */
-  readonly endSignal: 'SIGKILL' | 'SIGTERM';
+  /** The signal that ends it once no process needs it; one that ends it in order for data that is kept. */
+  readonly endSignal: NodeJS.Signals;
   /** The user that runs it; the user that runs the tests when absent. */
   readonly user?: SystemUser;
 }

@@ -4,15 +4,18 @@
  * It leads a separate session, so that Ctrl-C reaches it only as that closing.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { childrenOf, sendSignal } from './process-tree.js';
 import type { ServerOrder, StartMessage, SupervisorMessage } from './supervisor-messages.js';
 
 /** How long a server may take to end by itself. */
 const GRACE_MS = 10_000;
 
 const scratch = mkdtempSync(join(tmpdir(), 'darkroom-servers-'));
+// A server that runs as another user finds its own folder in it, and can list none.
+chmodSync(scratch, 0o711);
 const servers = new Map<ChildProcess, ServerOrder>();
 let isLeaving = false;
 
@@ -59,7 +62,7 @@ function leave(): void {
   for (const [child, { endSignal }] of servers) {
     child.kill(endSignal);
     // One that is paused takes note of nothing but SIGKILL.
-    child.kill('SIGCONT');
+    for (const pid of child.pid === undefined ? [] : [...childrenOf(child.pid), child.pid]) sendSignal(pid, 'SIGCONT');
   }
   setTimeout(() => {
     for (const child of servers.keys()) child.kill('SIGKILL');

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PROGRAM } from '../faults/served-process.js';
 import { findProgram } from '../servers/find-program.js';
-import { installProgram, NotInstalled, packagesCheck } from '../servers/install-program.js';
+import { installProgram, NotInstalled } from '../servers/install-program.js';
+import { packagesCheck } from '../servers/npm-install.js';
 import type { Program } from '../servers/programs.js';
 import { ServerAbsent } from '../servers/server-absent.js';
 

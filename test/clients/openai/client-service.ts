@@ -29,7 +29,7 @@ export class ClientService {
       config: { rest: { public_url: `http://127.0.0.1:${port}`, trusted_proxies: ['127.0.0.1'] } },
     });
     try {
-      return new ClientService(live, await ServerProcess.start('nginx', { port, site: site(live.url) }));
+      return new ClientService(live, await ServerProcess.start('nginx', { port, lines: site(live.url) }));
     } catch (error) {
       await live.remove();
       throw error;

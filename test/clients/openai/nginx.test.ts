@@ -67,7 +67,7 @@ for (const version of VERSIONS)
       api = await OpenAiHarness.open({ openAiWaits });
       const limit = ['proxy_read_timeout 60s', `${more} proxy_read_timeout ${READ_TIMEOUT_MS}ms`] as const;
       const site = siteOf(api.running.origin, version, limit);
-      nginx = await orSkip(suite, ServerProcess.start('nginx', { site }));
+      nginx = await orSkip(suite, ServerProcess.start('nginx', { lines: site }));
       [heads, requests] = [0, 0];
       openai = clientWith();
     }
@@ -198,7 +198,7 @@ describe('large files behind nginx', () => {
       this,
       ClientService.behindNginx((upstream) => siteOf(upstream, '1.1')),
     );
-    narrow = await ServerProcess.start('nginx', { site: narrowed(service.live.url) });
+    narrow = await ServerProcess.start('nginx', { lines: narrowed(service.live.url) });
   });
   after(async () => {
     await narrow?.stop();

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandPath, findProgram } from '../../servers/find-program.js';
-import { installProgram, packagesCheck } from '../../servers/install-program.js';
+import { installProgram } from '../../servers/install-program.js';
+import { packagesCheck } from '../../servers/npm-install.js';
 import type { Program } from '../../servers/programs.js';
 import { ClientAbsent, type ForeignClient } from '../foreign-clients.js';
 

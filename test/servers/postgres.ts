@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { appendFileSync, chmodSync, chownSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { FoundProgram } from './find-program.js';
+import { dataOf, type KindOfServer, type Settings } from './kind-of-server.js';
+import type { ProgramName } from './programs.js';
+import { isPostgresReady } from './readiness.js';
+import { supervision } from './supervision.js';
+import type { SystemUser } from './supervisor-messages.js';
+
+const run = promisify(execFile);
+
+const NOBODY = 65_534;
+/** PostgreSQL refuses to run as root. */
+export const POSTGRES_USER: SystemUser | undefined =
+  process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+
+/** The settings of a server of one node or of several. Its writes are on disk when they are acknowledged. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 200,
+  shared_buffers: '64MB',
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  wal_level: 'logical',
+  max_wal_senders: 20,
+  max_replication_slots: 20,
+  // A copy of the data that was just taken finds what was written since.
+  wal_keep_size: '512MB',
+  wal_retrieve_retry_interval: '200ms',
+  // Files in the data folder, which go with it.
+  dynamic_shared_memory_type: 'mmap',
+  jit: 'off',
+};
+const OWN_SETTINGS = 'test.conf';
+
+/**
+ * PostgreSQL with the superuser `postgres`, who needs no password on this machine. Its texts are ordered by the rules of
+ * English unless a column says otherwise, as on most servers.
+ */
+export function postgres(program: ProgramName): KindOfServer {
+  return {
+    program,
+    user: POSTGRES_USER,
+    prepare,
+    command: async (found) => join(await programFolder(found), 'bin', 'postgres'),
+    args: (settings) => ['-D', dataOf(settings)],
+    environment: () => ENVIRONMENT,
+    // Neither waits for clients to leave.
+    ends: { inOrder: 'SIGINT', atOnce: 'SIGQUIT' },
+    removeRemains,
+    url: (port) => postgresUrl(port),
+    isReady: ({ port }) => isPostgresReady(postgresUrl(port)),
+  };
+}
+
+export function postgresUrl(port: number, database = 'postgres'): string {
+  return `postgres://postgres@127.0.0.1:${port}/${database}`;
+}
+
+const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' };
+
+async function prepare(settings: Settings, found: FoundProgram): Promise<void> {
+  const data = dataOf(settings);
+  giveAway(settings.folder, data);
+  chmodSync(data, 0o700);
+  if (!existsSync(join(data, 'PG_VERSION'))) await copyInitialised(found, data);
+  writePostgresSettings(settings);
+}
+
+/** Writes the settings into the data folder; a server that runs takes them in at SIGHUP or at its next start. */
+export function writePostgresSettings(settings: Settings): void {
+  const lines = Object.entries({ ...SETTINGS, port: settings.port }).map(([name, value]) => `${name} = '${value}'`);
+  writeFileSync(join(dataOf(settings), OWN_SETTINGS), [...lines, settings.lines, ''].join('\n'));
+}
+
+function giveAway(...paths: readonly string[]): void {
+  if (POSTGRES_USER) for (const path of paths) chownSync(path, POSTGRES_USER.uid, POSTGRES_USER.gid);
+}
+
+const programFolders = new Map<string, Promise<string>>();
+
+/** The folder of the program and of what it needs: for root a copy, as the user of the server cannot enter root's cache. */
+function programFolder(found: FoundProgram): Promise<string> {
+  return onceFor(programFolders, found, async () => {
+    const folder = dirname(dirname(realpathSync(found.path)));
+    if (!POSTGRES_USER) return folder;
+    const copy = (await supervision()).freshFolder();
+    chmodSync(copy, 0o755);
+    // Links to the same files where both folders are on one file system.
+    await run('cp', ['-Rl', `${folder}/.`, copy]).catch(() => run('cp', ['-R', `${folder}/.`, copy]));
+    return copy;
+  });
+}
+
+const initialisedFolders = new Map<string, Promise<string>>();
+
+/**
+ * Fills a data folder. All servers of a process and a version begin with copies of the same data, which takes a tenth of
+ * the time that making it takes, and so one can be made a replica of another.
+ */
+export async function copyInitialised(found: FoundProgram, data: string): Promise<void> {
+  const initialised = await onceFor(initialisedFolders, found, async () => {
+    const folder = (await supervision()).freshFolder();
+    giveAway(folder);
+    const initdb = join(await programFolder(found), 'bin', 'initdb');
+    const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-sync', '--locale=C'];
+    const order = ['--locale-provider=icu', '--icu-locale=en'];
+    await asUser(initdb, [...options, ...order, '-D', folder]);
+    appendFileSync(join(folder, 'postgresql.conf'), `include '${OWN_SETTINGS}'\n`);
+    return folder;
+  });
+  await asUser('cp', ['-R', `${initialised}/.`, data]);
+}
+
+function asUser(program: string, args: readonly string[]) {
+  return run(program, args, { ...POSTGRES_USER, cwd: '/', env: { PATH: process.env['PATH'], ...ENVIRONMENT } });
+}
+
+/** A killed server leaves its segment of System V, by which the next one on the same data would know of it. */
+function removeRemains(settings: Settings): void {
+  const lockFile = join(dataOf(settings), 'postmaster.pid');
+  if (!existsSync(lockFile)) return;
+  const [, id] = /^ *\d+ +(\d+)$/m.exec(readFileSync(lockFile, 'utf8')) ?? [];
+  if (id !== undefined) execFile('ipcrm', ['-m', id], () => undefined);
+}
+
+function onceFor(
+  known: Map<string, Promise<string>>,
+  { path }: FoundProgram,
+  made: () => Promise<string>,
+): Promise<string> {
+  const folder = known.get(path) ?? made();
+  known.set(path, folder);
+  return folder;
+}
