@@ -13,8 +13,7 @@ const run = promisify(execFile);
 
 const NOBODY = 65_534;
 /** PostgreSQL refuses to run as root. */
-export const POSTGRES_USER: SystemUser | undefined =
-  process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+const POSTGRES_USER: SystemUser | undefined = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
 /** The settings of a server of one node or of several. Its writes are on disk when they are acknowledged. */
 const SETTINGS = {
@@ -68,16 +67,16 @@ async function prepare(settings: Settings, found: FoundProgram): Promise<void> {
   giveAway(settings.folder, data);
   chmodSync(data, 0o700);
   if (!existsSync(join(data, 'PG_VERSION'))) await copyInitialised(found, data);
-  writePostgresSettings(settings);
+  writeSettings(settings);
 }
 
-/** Writes the settings into the data folder; a server that runs takes them in at SIGHUP or at its next start. */
-export function writePostgresSettings(settings: Settings): void {
+function writeSettings(settings: Settings): void {
   const lines = Object.entries({ ...SETTINGS, port: settings.port }).map(([name, value]) => `${name} = '${value}'`);
   writeFileSync(join(dataOf(settings), OWN_SETTINGS), [...lines, settings.lines, ''].join('\n'));
 }
 
-function giveAway(...paths: readonly string[]): void {
+/** Makes the user of the server the owner. */
+export function giveAway(...paths: readonly string[]): void {
   if (POSTGRES_USER) for (const path of paths) chownSync(path, POSTGRES_USER.uid, POSTGRES_USER.gid);
 }
 
@@ -99,7 +98,7 @@ function programFolder(found: FoundProgram): Promise<string> {
 const initialisedFolders = new Map<string, Promise<string>>();
 
 /**
- * Fills a data folder. All servers of a process and a version begin with copies of the same data, which takes a tenth of
+ * Fills a data folder, and makes the user of the server its owner and that of the folder around it. All servers of a process and a version begin with copies of the same data, which takes a tenth of
  * the time that making it takes, and so one can be made a replica of another.
  */
 export async function copyInitialised(found: FoundProgram, data: string): Promise<void> {
@@ -113,6 +112,7 @@ export async function copyInitialised(found: FoundProgram, data: string): Promis
     appendFileSync(join(folder, 'postgresql.conf'), `include '${OWN_SETTINGS}'\n`);
     return folder;
   });
+  giveAway(dirname(data), data);
   await asUser('cp', ['-R', `${initialised}/.`, data]);
 }
 

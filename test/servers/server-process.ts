@@ -106,6 +106,11 @@ export class ServerProcess {
     return this.found;
   }
 
+  /** The folder of its data. */
+  get data(): string {
+    return dataOf(this.settings);
+  }
+
   /** The end of the server's output. */
   get log(): string {
     try {
@@ -122,6 +127,13 @@ export class ServerProcess {
     if (signal !== 'SIGKILL') this.send(signal);
     else await this.killAll(started);
     await started.untilEnded();
+  }
+
+  /** Changes the lines in its configuration file; a running PostgreSQL takes them in. */
+  async configure(lines: string): Promise<void> {
+    this.settings = { ...this.settings, lines };
+    await SERVER_KINDS[this.kind].prepare?.(this.settings, this.found);
+    this.send('SIGHUP');
   }
 
   /** Waits for its end, whoever caused it; resolves with the exit code, or the signal. */

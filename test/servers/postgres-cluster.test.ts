@@ -1,0 +1,109 @@
+/**
+ * Goal: the cluster that fault tests use does what they rely on: replicas follow, crashes and pauses are those of whole
+ * servers, and a promoted replica takes over. Method: one cluster with two replicas goes through all of it, and is asked
+ * for what was written.
+ */
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { PostgresCluster } from './postgres-cluster.js';
+import { isGone } from './process-tree.js';
+import { ScriptProcess } from './script-process.js';
+import { orSkip } from './servers.js';
+
+describe('a PostgreSQL cluster', () => {
+  let cluster: PostgresCluster;
+
+  before(async function () {
+    cluster = await orSkip(
+      this,
+      PostgresCluster.start({ replicas: 2, synchronousStandbyNames: 'ANY 1 (b, c)', delayMs: 5 }),
+    );
+    await onOne(cluster.urlOf(), 'CREATE TABLE things (number int)');
+  });
+  after(() => cluster?.close());
+
+  it('has a primary that replicas follow', async () => {
+    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (1)');
+    await cluster.untilFollowed();
+    for (const name of cluster.names) expect(await numbersOn(name), name).to.deep.equal([1]);
+    expect(cluster.url).to.match(
+      /^postgres:\/\/postgres@127\.0\.0\.1:\d+,127\.0\.0\.1:\d+,127\.0\.0\.1:\d+\/postgres$/,
+    );
+  });
+
+  it('acknowledges no write until a replica has it, which takes the time of the line', async () => {
+    const beganAt = performance.now();
+    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (2)');
+    expect(performance.now() - beganAt).to.be.at.least(10);
+    for (const name of ['b', 'c']) await cluster.freeze(name);
+    let isAcknowledged = false;
+    const write = onOne(cluster.urlOf(), 'INSERT INTO things VALUES (3)').then(() => (isAcknowledged = true));
+    await sleep(100);
+    expect(isAcknowledged).to.equal(false);
+    cluster.thaw('c');
+    await write;
+    cluster.thaw('b');
+    await cluster.untilFollowed();
+  });
+
+  it('continues on a replica after a crash of the primary, with the others behind it', async () => {
+    await cluster.kill('a');
+    await cluster.promote('b');
+    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (4)');
+    await cluster.untilFollowed('c');
+    expect(await numbersOn('c')).to.deep.equal([1, 2, 3, 4]);
+  });
+
+  it('takes a former primary back as a replica, with what it has missed', async () => {
+    await cluster.rejoin('a');
+    await cluster.setSynchronousStandbyNames('a');
+    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (5)');
+    await cluster.untilFollowed();
+    for (const name of cluster.names) expect(await numbersOn(name), name).to.deep.equal([1, 2, 3, 4, 5]);
+  });
+
+  it('can be cut off from each other and connected again', async () => {
+    await cluster.setSynchronousStandbyNames('');
+    cluster.disconnect('b');
+    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (6)');
+    await sleep(100);
+    expect(await numbersOn('a')).not.to.include(6);
+    cluster.connect('b');
+    await cluster.untilFollowed();
+    expect(await numbersOn('a')).to.include(6);
+  });
+
+  it('ends with the process that started it, also where a node is paused', async () => {
+    const script = ScriptProcess.ofLines(`
+      const { PostgresCluster } = await import(here + 'postgres-cluster.js');
+      const { childrenOf } = await import(here + 'process-tree.js');
+      const cluster = await PostgresCluster.start();
+      await cluster.freeze('b');
+      const servers = (await import(here + 'supervision.js')).supervision();
+      const pids = childrenOf((await servers).pid).flatMap((pid) => [pid, ...childrenOf(pid)]);
+      console.log('started ' + JSON.stringify(pids));
+      setInterval(() => undefined, 1000);`);
+    const [, started = ''] = await script.until(/started (\[.*\])\n/);
+    const pids = JSON.parse(started) as readonly number[];
+    expect(pids).to.have.length.greaterThan(8);
+    script.child.kill('SIGKILL');
+    await script.ended;
+    while (!pids.every(isGone)) await sleep(25);
+  });
+
+  async function numbersOn(name: string): Promise<readonly unknown[]> {
+    const rows = await onOne(cluster.urlOf(name), 'SELECT number FROM things ORDER BY number');
+    return rows.map(({ number }) => number);
+  }
+});
+
+async function onOne(url: string, statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    return (await client.query<Record<string, unknown>>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,274 @@
+import { constants, writeFileSync } from 'node:fs';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { SlowLine } from '../fixtures/slow-line.js';
+import type { FoundProgram } from './find-program.js';
+import { freePort } from './free-port.js';
+import { copyInitialised, giveAway } from './postgres.js';
+import { ServerProcess } from './server-process.js';
+
+const POLL_MS = 10;
+
+export interface ClusterOptions {
+  /** The major version; 18 if absent. */
+  readonly version?: '18' | '15';
+  /** How many nodes follow the first one; 1 if absent. */
+  readonly replicas?: number;
+  /** Of every node while it is the primary, such as `*` or `ANY 1 (b, c)`; if absent, no write waits for a replica. */
+  readonly synchronousStandbyNames?: string;
+  /** `on` if absent. */
+  readonly synchronousCommit?: 'on' | 'remote_apply' | 'remote_write' | 'local' | 'off';
+  /** How long bytes between two nodes are under way, each way; 0 if absent. Clients reach the nodes without it. */
+  readonly delayMs?: number;
+}
+
+interface Node {
+  readonly name: string;
+  server: ServerProcess;
+  /** What other nodes reach it by. */
+  line: SlowLine;
+  isReplica: boolean;
+}
+
+/**
+ * A PostgreSQL primary with streaming replicas, named a, b, c and so on, for tests of crashes and of failover. It ends with
+ * the test process. A node is given by its name.
+ */
+export class PostgresCluster {
+  private readonly nodes: Node[] = [];
+  private primaryName = 'a';
+  private standbyNames: string;
+
+  private constructor(private readonly options: ClusterOptions) {
+    this.standbyNames = options.synchronousStandbyNames ?? '';
+  }
+
+  /** Starts one, and waits until every replica follows. Throws ServerAbsent where PostgreSQL is not on this machine. */
+  static async start(options: ClusterOptions = {}): Promise<PostgresCluster> {
+    const cluster = new PostgresCluster(options);
+    try {
+      for (const name of 'abcdefgh'.slice(0, 1 + (options.replicas ?? 1))) await cluster.add(name);
+      await cluster.untilFollowed();
+    } catch (error) {
+      await cluster.close();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** The name of the node that was promoted last, or of the first one. */
+  get primary(): string {
+    return this.primaryName;
+  }
+
+  get names(): readonly string[] {
+    return this.nodes.map(({ name }) => name);
+  }
+
+  /** The form with several hosts that libpq has. */
+  get url(): string {
+    return `postgres://postgres@${this.nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(',')}/postgres`;
+  }
+
+  /** The URL of one node; of the primary if none is named. */
+  urlOf(name = this.primaryName): string {
+    return this.node(name).server.url;
+  }
+
+  /** Ends all processes of a node at once, as a crash of its machine would, and waits until they are gone. */
+  async kill(name: string): Promise<void> {
+    await this.node(name).server.kill();
+  }
+
+  /** Stops all processes of a node in the middle of whatever they do; their connections stay open. */
+  async freeze(name: string): Promise<void> {
+    await this.node(name).server.pause();
+  }
+
+  thaw(name: string): void {
+    this.node(name).server.resume();
+  }
+
+  /**
+   * Starts a node again on its own data, after it has been ended in order if it runs. A former primary is one again, beside
+   * the new one.
+   */
+  async restart(name: string): Promise<void> {
+    await this.node(name).server.restart();
+  }
+
+  /** Cuts the connections from other nodes to a node, until `connect`. */
+  disconnect(name: string): void {
+    this.node(name).line.cut();
+  }
+
+  connect(name: string): void {
+    this.node(name).line.heal();
+  }
+
+  /**
+   * Makes a replica the primary, and waits until it takes writes. The other replicas that run follow it then; nothing is
+   * done about the former primary.
+   */
+  async promote(name: string): Promise<void> {
+    await query(this.urlOf(name), 'SELECT pg_promote()');
+    this.primaryName = name;
+    this.node(name).isReplica = false;
+    for (const node of this.nodes) if (node.isReplica) await this.configure(node);
+  }
+
+  /** Which replicas the writes of a primary wait for from now on. */
+  async setSynchronousStandbyNames(standbyNames: string): Promise<void> {
+    this.standbyNames = standbyNames;
+    for (const node of this.nodes) await this.configure(node);
+    for (;;) {
+      const [row] = await query(this.urlOf(), 'SHOW synchronous_standby_names');
+      if (row?.['synchronous_standby_names'] === standbyNames) return;
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Makes a node, a former primary too, a replica of the present primary: its data is replaced by a copy of the primary's. */
+  async rejoin(name: string): Promise<void> {
+    const node = this.node(name);
+    const { port } = node.server;
+    await remove(node.server);
+    const from = this.node(this.primaryName).server;
+    node.server = await this.started({ name, port, isReplica: true }, (to) => copyOfRunning(from, to));
+    node.isReplica = true;
+    await this.untilFollowed(name);
+  }
+
+  /** Waits until a replica, or every one that runs, has all that the primary has written by now. */
+  async untilFollowed(...names: readonly string[]): Promise<void> {
+    const running = this.nodes.filter(({ isReplica, server }) => isReplica && server.pid !== undefined);
+    const wanted = names.length > 0 ? names : running.map(({ name }) => name);
+    const [position] = await query(this.urlOf(), 'SELECT pg_current_wal_lsn() AS lsn');
+    for (;;) {
+      const rows = await query(
+        this.urlOf(),
+        `SELECT application_name FROM pg_stat_replication WHERE state = 'streaming' AND replay_lsn >= $1`,
+        [position?.['lsn']],
+      );
+      if (wanted.every((name) => rows.some((row) => row['application_name'] === name))) return;
+      await sleep(POLL_MS);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const { line } of this.nodes) line.close();
+    await Promise.all(this.nodes.map(({ server }) => remove(server)));
+  }
+
+  private node(name: string): Node {
+    const found = this.nodes.find((node) => node.name === name);
+    if (!found) throw new Error(`The cluster has no node ${name}.`);
+    return found;
+  }
+
+  private async add(name: string): Promise<void> {
+    const isReplica = this.nodes.length > 0;
+    const port = await freePort();
+    const server = await this.started({ name, port, isReplica }, (data, found) => copyInitialised(found, data));
+    try {
+      const line = await SlowLine.open(server.port, this.options.delayMs ?? 0);
+      this.nodes.push({ name, server, line, isReplica });
+    } catch (error) {
+      await remove(server);
+      throw error;
+    }
+  }
+
+  private async started(
+    { name, port, isReplica }: { readonly name: string; readonly port: number; readonly isReplica: boolean },
+    fill: (data: string, found: FoundProgram) => Promise<void>,
+  ): Promise<ServerProcess> {
+    return ServerProcess.start(`postgres-${this.options.version ?? '18'}`, {
+      port,
+      lines: this.linesOf(name),
+      fill: async (data, found) => {
+        await fill(data, found);
+        if (isReplica) writeFileSync(join(data, 'standby.signal'), '');
+      },
+    });
+  }
+
+  private async configure({ name, server }: Node): Promise<void> {
+    await server.configure(this.linesOf(name));
+  }
+
+  private linesOf(name: string): string {
+    const primary = this.nodes.find((node) => node.name === this.primaryName);
+    const address = `host=127.0.0.1 user=postgres application_name=${name} connect_timeout=2`;
+    return [
+      `synchronous_standby_names = '${this.standbyNames}'`,
+      `synchronous_commit = '${this.options.synchronousCommit ?? 'on'}'`,
+      ...(primary ? [`primary_conninfo = '${address} port=${primary.line.port}'`] : []),
+      `wal_sender_timeout = '10s'`,
+      `wal_receiver_timeout = '10s'`,
+    ].join('\n');
+  }
+}
+
+async function remove(server: ServerProcess): Promise<void> {
+  await server.kill();
+  await server.stop();
+}
+
+/** Folders of which a copy needs nothing; the server writes what is in them. */
+const UNNEEDED = ['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp'];
+const LOCKS = ['postmaster.pid', 'postmaster.opts'];
+
+/** Copies the data of a server that writes meanwhile: the copy becomes consistent as it follows that server. */
+async function copyOfRunning(from: ServerProcess, to: string): Promise<void> {
+  const client = new pg.Client({ connectionString: from.url });
+  await client.connect();
+  try {
+    await client.query(`SELECT pg_backup_start('copy', true)`);
+    await copyFolder(from.data, to);
+    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
+    const label = join(to, 'backup_label');
+    writeFileSync(label, rows[0]?.labelfile ?? '');
+    giveAway(label);
+  } finally {
+    await client.end();
+  }
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, copy] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) {
+      await mkdir(copy, { mode: 0o700 });
+      if (!UNNEEDED.includes(entry.name)) await copyFolder(source, copy);
+    } else if (LOCKS.includes(entry.name)) continue;
+    else if (!(await isCopied(source, copy))) continue;
+    giveAway(copy);
+  }
+}
+
+/** A file may be removed while others are copied. */
+async function isCopied(source: string, copy: string): Promise<boolean> {
+  try {
+    await copyFile(source, copy, constants.COPYFILE_FICLONE);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+async function query(url: string, statement: string, values: readonly unknown[] = []): Promise<Rows> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return (await client.query<Record<string, unknown>>(statement, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
