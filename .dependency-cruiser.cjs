@@ -79,7 +79,7 @@ module.exports = {
     {
       name: 'adapters-do-not-meet',
       comment:
-        'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client or the check of JSON Schemas; what providers share is in adapters/providers/shared/.',
+        'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client or the check of JSON Schemas; the databases of rows share their mappings in adapters/rows/, and providers share adapters/providers/shared/.',
       severity: 'error',
       from: { path: '^adapters/(providers/[^/]+|[^/]+)/', pathNot: '^adapters/model-import/' },
       to: {
@@ -88,6 +88,7 @@ module.exports = {
           '^adapters/$1/',
           '^adapters/[^/]+\\.ts$',
           '^adapters/http/',
+          '^adapters/rows/',
           '^adapters/system/ajv-json-schemas\\.ts$',
           '^adapters/providers/shared/',
         ],

@@ -1,4 +1,4 @@
-import { claimKeyDigest } from './columns.js';
+import { claimKeyDigest } from '../rows/tables.js';
 import { DataFolderRefused, DataFolderUnmade } from './data-folder.js';
 import type { Database } from './database.js';
 

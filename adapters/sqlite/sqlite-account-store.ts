@@ -1,17 +1,11 @@
 import { assert } from '../../core/assert.js';
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
-import type {
-  Account,
-  AccountChange,
-  AccountTotals,
-  Actor,
-  Attribution,
-  Entry,
-  Hold,
-} from '../../core/credits/account.js';
+import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
-import { ACCOUNTS, CAP_USES, ENTRIES, type Flat, HOLDS, isUuid, uuidOfHex } from './columns.js';
+import { isUuid } from '../rows/row-mapping.js';
+import { attributed, attributionOf, flat } from '../rows/tables.js';
+import { ACCOUNTS, CAP_USES, ENTRIES, HOLDS, uuidOfHex } from './columns.js';
 import type { Row, SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { applied, created } from './writer.js';
@@ -107,10 +101,10 @@ export function changeValues(change: AccountChange): SqlValue[] {
     profile?.erasedAt ?? null,
     ...counts,
     ...holdsClosed,
-    ...holdsOpened.flatMap((hold) => HOLDS.valuesOf({ ...hold, ...hold.attribution })),
+    ...holdsOpened.flatMap((hold) => HOLDS.valuesOf(flat(hold))),
     ...capUsesDropped,
     ...capUses.flatMap((use) => CAP_USES.valuesOf(use)),
-    ...entries.flatMap((entry) => ENTRIES.valuesOf({ ...entry, ...entry.attribution })),
+    ...entries.flatMap((entry) => ENTRIES.valuesOf(flat(entry))),
   ];
 }
 
@@ -151,33 +145,4 @@ function entryOf(row: Row): Entry {
 
 function accountIdOf(row: Row): string {
   return uuidOfHex(row['account'] as string);
-}
-
-function attributed<R extends { readonly attribution?: Attribution }>(flat: Flat<R>): R {
-  const { credentialId, modelKey, clientTraceId, capPeriod, appId, actor, ...rest } = flat;
-  const attribution = attributionOf(credentialId, modelKey, clientTraceId, capPeriod, appId, actor);
-  return { ...rest, ...attribution } as unknown as R;
-}
-
-type Text = string | null | undefined;
-
-function attributionOf(
-  credentialId: Text,
-  modelKey: Text,
-  clientTraceId: Text,
-  capPeriod: Text,
-  appId: Text,
-  actor: Text,
-): { readonly attribution?: Attribution } {
-  if (typeof credentialId !== 'string' || typeof modelKey !== 'string') return {};
-  return {
-    attribution: {
-      credentialId,
-      ...(typeof appId === 'string' ? { appId } : {}),
-      ...(typeof actor === 'string' ? { actor: actor as Actor } : {}),
-      modelKey,
-      ...(typeof clientTraceId === 'string' ? { clientTraceId } : {}),
-      ...(typeof capPeriod === 'string' ? { capPeriod } : {}),
-    },
-  };
 }

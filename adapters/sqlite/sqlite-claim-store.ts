@@ -1,7 +1,8 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
-import { CLAIM_OF_KEY, claimKeyDigest, CLAIMS } from './columns.js';
+import { claimKeyDigest } from '../rows/tables.js';
+import { CLAIM_OF_KEY, CLAIMS } from './columns.js';
 import type { Row, SqlValue } from './database.js';
 import type { Connections } from './reader.js';
 import { applied } from './writer.js';

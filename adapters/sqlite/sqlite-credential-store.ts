@@ -2,7 +2,8 @@ import type { ApiKey, App } from '../../core/access/credential.js';
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { CredentialStore } from '../../core/ports/stores.js';
-import { APPS, isUuid, KEY_CHANGES, KEYS } from './columns.js';
+import { isUuid } from '../rows/row-mapping.js';
+import { APPS, KEY_CHANGES, KEYS } from './columns.js';
 import { type Connections, rowsOfAccount } from './reader.js';
 import { applied, created } from './writer.js';
 

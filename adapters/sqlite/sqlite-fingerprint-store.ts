@@ -2,7 +2,8 @@ import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { Fingerprint, ProcessLease } from '../../core/idempotency/fingerprint.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { FingerprintStore } from '../../core/ports/stores.js';
-import { FINGERPRINTS, isUuid, BOOT_LEASES } from './columns.js';
+import { isUuid } from '../rows/row-mapping.js';
+import { FINGERPRINTS, BOOT_LEASES } from './columns.js';
 import type { Connections } from './reader.js';
 import { applied } from './writer.js';
 

@@ -19,7 +19,7 @@ import type {
 } from '../../core/ports/stores.js';
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { isUuid } from './columns.js';
+import { isUuid } from '../rows/row-mapping.js';
 import type { Row, SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { insertionOf } from './sqlite-records.js';

@@ -13,7 +13,7 @@ import { type Upload, type UploadRecord, type UploadUsage, usageOf } from '../..
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
-import { isUuid } from './columns.js';
+import { isUuid } from '../rows/row-mapping.js';
 import type { SqlValue } from './database.js';
 import { type Connections, yieldBetweenPages } from './reader.js';
 import { applied } from './writer.js';
