@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { StoreUnavailable } from '../../core/errors.js';
+
+/** Thrown when a database cannot be used as it is; the message is one sentence fit for the operator. */
+export class PostgresRefused extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'PostgresRefused';
+  }
+}
+
+/**
+ * SQLSTATE codes that describe the server's state and not the statement: connections, resources, shutdown and cancelling,
+ * the system's own errors, a server that takes no writes, and what the server has rolled back because of another transaction.
+ */
+const OUTAGE = /^(08|53|57|58|XX|40|25006|55P03|28)/;
+/** Classes of data and of constraints: one record of several is at fault. */
+const WRONG_DATA = /^(22|23)/;
+/** Another transaction was in the way, and this one was rolled back. */
+const ROLLED_BACK = /^40(001|P01)/;
+/** Waiting for a lock, or too many statements: says nothing about which server takes writes. */
+const BUSY = /^(55P03|57014|40|53)/;
+
+const AUTHENTICATION_FAILED = /^28/;
+export const DATABASE_MISSING = '3D000';
+export const TABLE_MISSING = '42P01';
+export const SCHEMA_MISSING = '3F000';
+
+export function sqlStateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** Whether the server is at fault, or the way to it. Errors that are not the server's own come from its connection. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof PostgresRefused) return false;
+  if (error instanceof pg.DatabaseError) return OUTAGE.test(error.code ?? '');
+  return !(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError);
+}
+
+/** Whether it may be another server that takes writes now. */
+export function isAboutServer(error: unknown): boolean {
+  return isOutage(error) && !BUSY.test(sqlStateOf(error) ?? '');
+}
+
+/** Whether another try cannot help before somebody changes the login or creates the database. */
+export function isHopeless(error: unknown): boolean {
+  return isAuthenticationFailure(error) || sqlStateOf(error) === DATABASE_MISSING;
+}
+
+export function isWrongData(error: unknown): boolean {
+  return WRONG_DATA.test(sqlStateOf(error) ?? '');
+}
+
+export function isRolledBack(error: unknown): boolean {
+  return ROLLED_BACK.test(sqlStateOf(error) ?? '');
+}
+
+export function isAuthenticationFailure(error: unknown): boolean {
+  return AUTHENTICATION_FAILED.test(sqlStateOf(error) ?? '');
+}
+
+/** Maps an error to the ports' errors: an outage is `StoreUnavailable`, a programming error is passed on unchanged. */
+export function storeError(error: unknown): unknown {
+  if (error instanceof StoreUnavailable || !isOutage(error)) return error;
+  return new StoreUnavailable(`PostgreSQL could not answer (${kindOf(error as Error)}).`, error);
+}
+
+function kindOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  return `${code}${error.message}`;
+}

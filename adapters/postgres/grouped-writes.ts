@@ -1,0 +1,79 @@
+import { isWrongData } from './errors.js';
+
+/** How writes of one kind are grouped into statements. */
+export interface GroupedWriting<T> {
+  /** Two writes of one key are never in one statement, which could apply only one of them. */
+  readonly keyOf: (write: T) => string;
+  /** Applies the writes by one statement, and returns the keys of those that were applied. */
+  readonly write: (writes: readonly T[]) => Promise<ReadonlySet<string>>;
+}
+
+/** The most writes of a statement, and statements at a time. */
+const MOST = 64;
+const AT_ONCE = 2;
+
+interface Waiting<T> {
+  readonly write: T;
+  readonly resolve: (outcome: 'applied' | 'conflict') => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Writes records by statements of several at a time, where each has its own condition: a statement has a commit, which costs
+ * the server several times as much as one more record in it. What is asked for in one turn of the event loop goes together, and
+ * while two statements are under way, what is asked for meanwhile.
+ */
+export class GroupedWrites<T> {
+  private waiting: Waiting<T>[] = [];
+  private underWay = 0;
+  private isPlanned = false;
+
+  constructor(private readonly writing: GroupedWriting<T>) {}
+
+  /** Rejects as the statement does: the write may then have been applied. */
+  apply(write: T): Promise<'applied' | 'conflict'> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ write, resolve, reject });
+      if (this.isPlanned || this.underWay >= AT_ONCE) return;
+      this.isPlanned = true;
+      setImmediate(() => {
+        this.isPlanned = false;
+        this.begin();
+      });
+    });
+  }
+
+  private begin(): void {
+    while (this.underWay < AT_ONCE && this.waiting.length > 0) {
+      this.underWay += 1;
+      void this.run(this.next()).finally(() => {
+        this.underWay -= 1;
+        this.begin();
+      });
+    }
+  }
+
+  /** The first of each key, in the order in which they were asked for. */
+  private next(): readonly Waiting<T>[] {
+    const group = new Map<string, Waiting<T>>();
+    const left: Waiting<T>[] = [];
+    for (const one of this.waiting) {
+      const key = this.writing.keyOf(one.write);
+      if (group.size < MOST && !group.has(key)) group.set(key, one);
+      else left.push(one);
+    }
+    this.waiting = left;
+    return [...group.values()];
+  }
+
+  private async run(group: readonly Waiting<T>[]): Promise<void> {
+    try {
+      const applied = await this.writing.write(group.map(({ write }) => write));
+      for (const { write, resolve } of group) resolve(applied.has(this.writing.keyOf(write)) ? 'applied' : 'conflict');
+    } catch (error) {
+      // The content of one of them: nothing was written, and each is tried on its own.
+      if (isWrongData(error) && group.length > 1) for (const one of group) await this.run([one]);
+      else for (const { reject } of group) reject(error);
+    }
+  }
+}

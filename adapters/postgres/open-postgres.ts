@@ -1,0 +1,144 @@
+import type { DatabasePort, Ports } from '../../core/ports/ports.js';
+import type { ProviderUse } from '../../core/providers/provider-use.js';
+import type { HalfHour } from '../../core/statistics/half-hour.js';
+import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import { PostgresConnection, type PostgresDatabase, type PostgresOptions } from './connection.js';
+import { PostgresRefused } from './errors.js';
+import { checkMigrated, checkReadable, type SchemaState, schemaState } from './migrate-postgres.js';
+import { PostgresAcceptances } from './postgres-acceptances.js';
+import { PostgresAccountStore } from './postgres-account-store.js';
+import { PostgresArtefactStore } from './postgres-artefact-store.js';
+import { PostgresClaimStore } from './postgres-claim-store.js';
+import { PostgresCredentialStore } from './postgres-credential-store.js';
+import { PostgresFingerprintStore } from './postgres-fingerprint-store.js';
+import { PostgresGenerationSearch } from './postgres-generation-search.js';
+import { PostgresGenerationStore } from './postgres-generation-store.js';
+import { PostgresInstallation } from './postgres-installation.js';
+import { PostgresPersonStore } from './postgres-person-store.js';
+import {
+  PostgresDeliveryStore,
+  PostgresErasureStore,
+  PostgresNamedRecords,
+  PostgresUploadStore,
+} from './postgres-records.js';
+import { PostgresUsageStore } from './postgres-usage-store.js';
+import { PostgresWakeUpTable } from './postgres-wake-up-table.js';
+
+export type { PostgresOptions } from './connection.js';
+export { PostgresRefused } from './errors.js';
+
+export interface PostgresStores extends Pick<Ports, DatabasePort> {
+  readonly generations: PostgresGenerationStore;
+  readonly wakeUpTable: PostgresWakeUpTable;
+  readonly installation: PostgresInstallation;
+  /** For adapters of other technologies that keep something in the same database. */
+  readonly db: PostgresDatabase;
+  /** Whether the primary makes a write durable in time. Never throws. */
+  isReady(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** How the server must be set up, beside what is always needed. */
+export interface ServerNeeds {
+  /** 1: a write is acknowledged only once a replica has it, so that a failover loses nothing. */
+  readonly replicas?: 0 | 1;
+}
+
+/**
+ * Opens the stores of a database that `migratePostgres` has made ready. Throws `PostgresRefused`, with one sentence, for one
+ * that it has not, or that a newer release has made unreadable for this one, and for a server that may lose acknowledged writes;
+ * and `StoreUnavailable` when the server does not answer.
+ */
+export function openPostgres(options: PostgresOptions & ServerNeeds): Promise<PostgresStores> {
+  return openChecked(options, checkMigrated);
+}
+
+/** The same to be read before `migratePostgres`: an empty database, or one of an older release, is as good. */
+export function lookIntoPostgres(options: PostgresOptions & ServerNeeds): Promise<PostgresStores> {
+  return openChecked(options, checkReadable);
+}
+
+async function openChecked(
+  { replicas = 0, ...options }: PostgresOptions & ServerNeeds,
+  check: (connection: PostgresConnection, state: SchemaState) => void,
+): Promise<PostgresStores> {
+  const connection = new PostgresConnection(options);
+  try {
+    await checkServer(connection, replicas);
+    check(connection, await schemaState(connection));
+    return storesOver(connection);
+  } catch (error) {
+    await connection.close();
+    throw connection.refusalOf(error);
+  }
+}
+
+/** The stores over a connection to a database that is known to be ready. */
+export function storesOver(connection: PostgresConnection): PostgresStores {
+  const generations = new PostgresGenerationStore(connection);
+  const claims = new PostgresClaimStore(connection);
+  return {
+    accounts: new PostgresAccountStore(connection),
+    generations,
+    generationSearch: new PostgresGenerationSearch(connection),
+    claims,
+    fingerprints: new PostgresFingerprintStore(connection),
+    acceptances: new PostgresAcceptances(connection, { claims, generations }),
+    uploads: new PostgresUploadStore(connection),
+    credentials: new PostgresCredentialStore(connection),
+    people: new PostgresPersonStore(connection),
+    artefacts: new PostgresArtefactStore(connection),
+    providerUses: new PostgresNamedRecords<ProviderUse>(
+      connection,
+      'provider_uses',
+      'provider',
+      ({ provider }) => provider,
+    ),
+    webhookEndpoints: new PostgresNamedRecords<AppWebhooks>(
+      connection,
+      'webhook_endpoints',
+      'app',
+      ({ appId }) => appId,
+    ),
+    deliveries: new PostgresDeliveryStore(connection),
+    usage: new PostgresUsageStore(connection),
+    halfHours: new PostgresNamedRecords<HalfHour>(connection, 'half_hours', 'slot', ({ slot }) => slot),
+    erasures: new PostgresErasureStore(connection),
+    wakeUpTable: new PostgresWakeUpTable(connection),
+    installation: new PostgresInstallation(connection),
+    db: connection,
+    isReady: () =>
+      connection.ask(WRITE_NOTHING).then(
+        () => true,
+        () => false,
+      ),
+    close: () => connection.close(),
+  };
+}
+
+/** A message in the log of the server is a write like any other: it waits for the disk, and for a replica. */
+const WRITE_NOTHING = `SELECT pg_logical_emit_message(true, 'darkroom', '')`;
+
+const SETTINGS = `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
+  current_setting('full_page_writes') AS "fullPageWrites", current_setting('synchronous_commit') AS "synchronousCommit",
+  current_setting('synchronous_standby_names') AS "standbyNames"`;
+const OLDEST_VERSION = 150_000;
+
+/** Refuses a server that is too old, or that may lose what it has acknowledged. */
+async function checkServer(connection: PostgresConnection, replicas: 0 | 1): Promise<void> {
+  const found = (await connection.ask(SETTINGS)).rows[0] as unknown as Record<string, string> & { version: number };
+  const where = `PostgreSQL at ${connection.address.hosts}`;
+  if (found.version < OLDEST_VERSION)
+    throw new PostgresRefused(`${where} is older than version 15; use version 15 or later.`);
+  const lost = 'so acknowledged writes could be lost';
+  if (found['fsync'] === 'off' || found['fullPageWrites'] === 'off')
+    throw new PostgresRefused(`${where} has fsync or full_page_writes off, ${lost}; turn both on.`);
+  if (['off', 'local'].includes(found['synchronousCommit'] ?? ''))
+    throw new PostgresRefused(
+      `${where} has synchronous_commit ${found['synchronousCommit']}, ${lost}; set it to on for this database.`,
+    );
+  if (replicas === 1 && found['standbyNames'] === '')
+    throw new PostgresRefused(
+      `${where} has no synchronous_standby_names, but postgres.replicas is 1: a failover would lose writes; set it, for example to ANY 1 (b, c).`,
+    );
+}

@@ -1,0 +1,49 @@
+import { checkedLimit } from '../../core/paging.js';
+import type { PostgresDatabase } from './connection.js';
+
+/** Wake-ups in PostgreSQL, one a subject, in order of time: what an adapter that delivers them keeps them in. */
+export class PostgresWakeUpTable {
+  /** The last write in progress here, by subject. */
+  private readonly underWay = new Map<string, Promise<unknown>>();
+
+  constructor(private readonly db: PostgresDatabase) {}
+
+  /**
+   * Sets the time of a subject's wake-up. Durable on return. Writes of this process apply in the order they were made.
+   */
+  upsert(key: string, at: number): Promise<void> {
+    const sql = `INSERT INTO darkroom.wake_ups (subject, at) VALUES ($1, $2)
+      ON CONFLICT (subject) DO UPDATE SET at = excluded.at`;
+    return this.inTurn(key, async () => void (await this.db.ask(sql, [key, at])));
+  }
+
+  /** Wake-ups at or before `now`, earliest first; at most `limit`, 1 to 1,000. */
+  async due(now: number, limit: number): Promise<{ readonly key: string; readonly at: number }[]> {
+    const sql = 'SELECT subject, at FROM darkroom.wake_ups WHERE at <= $1 ORDER BY at, subject LIMIT $2';
+    const { rows } = await this.db.ask(sql, [now, checkedLimit(limit)]);
+    return rows.map((row) => ({ key: row['subject'] as string, at: row['at'] as number }));
+  }
+
+  /** Removes the wake-up, unless its time has changed. */
+  done(key: string, at: number): Promise<void> {
+    const sql = 'DELETE FROM darkroom.wake_ups WHERE subject = $1 AND at = $2';
+    return this.inTurn(key, async () => void (await this.db.ask(sql, [key, at])));
+  }
+
+  /** The time of the first wake-up after `now`. */
+  async nextAt(now: number): Promise<number | undefined> {
+    const { rows } = await this.db.ask('SELECT min(at) AS at FROM darkroom.wake_ups WHERE at > $1', [now]);
+    return (rows[0]?.['at'] as number | null | undefined) ?? undefined;
+  }
+
+  /** Writes of one subject over different connections may arrive in any order, so they wait for each other here. */
+  private async inTurn(key: string, write: () => Promise<void>): Promise<void> {
+    const turn = (this.underWay.get(key) ?? Promise.resolve()).then(write, write);
+    this.underWay.set(key, turn);
+    try {
+      await turn;
+    } finally {
+      if (this.underWay.get(key) === turn) this.underWay.delete(key);
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import pg, { type PoolClient, type QueryResult } from 'pg';
+import { StoreUnavailable } from '../../core/errors.js';
+import type { Login } from './connection-url.js';
+import { isAboutServer, isHopeless, isOutage } from './errors.js';
+
+export interface PoolOptions {
+  /** One login for each server; one of them is the primary. */
+  readonly logins: readonly Login[];
+  /** The most connections at a time, beside those that find the primary. */
+  readonly size: number;
+  /** How long connecting, waiting for a connection, and one statement may take each, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Statements that a new connection runs first. */
+  readonly onConnect?: string;
+}
+
+/** A statement under its name, which is its own in the whole process, or without one. */
+export interface NamedStatement {
+  readonly name?: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+const PROBE_MS = 1_000;
+/** How long other servers are waited for once one has said that it takes writes. */
+const OTHERS_MS = 250;
+const FIRST_RETRY_MS = 25;
+const LAST_RETRY_MS = 500;
+const IDLE_MS = 30_000;
+
+/** Whether the server takes writes, and the number of its history: each promotion begins one with a greater number. */
+const PROBE = `SELECT pg_is_in_recovery() AS standby, CASE WHEN pg_is_in_recovery() THEN 0
+  ELSE ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int END AS timeline`;
+
+/**
+ * Connections to the one server among several that takes writes. When it is lost, one search of the whole process asks
+ * every server, and callers wait for it: were each to search, they would use up the connections of the servers. A former
+ * primary that was started again says that it takes writes, so a server with an earlier history than one seen before is not
+ * used.
+ */
+export class PrimaryPool {
+  private pool: pg.Pool | undefined;
+  private primary: Login | undefined;
+  private searching: Promise<void> | undefined;
+  private timeline = 0;
+  /** Why a server could not be asked, for the sentence that reports it. */
+  private fault: unknown;
+  /** Changes with each primary that was found. */
+  private term = 0;
+  private isClosed = false;
+
+  constructor(private readonly options: PoolOptions) {}
+
+  /** Runs a statement, which is its own transaction. Rejects with the driver's errors. */
+  async query(statement: NamedStatement): Promise<QueryResult> {
+    const [pool, term] = await this.ready();
+    let client: PoolClient;
+    try {
+      client = await pool.connect();
+    } catch (error) {
+      const isBusy = pool.totalCount >= this.options.size && pool.idleCount === 0;
+      if (!isBusy && isAboutServer(error)) this.suspect(term);
+      throw error;
+    }
+    try {
+      const result = await client.query(statement);
+      if ((client as unknown as WatchedClient).isUnsafe)
+        throw new StoreUnavailable(
+          'PostgreSQL has written on the primary alone, as the wait for its replica was cancelled.',
+        );
+      client.release();
+      return result;
+    } catch (error) {
+      // A connection whose statement was given up still has the answer ahead of it.
+      client.release(isOutage(error));
+      if (isAboutServer(error)) this.suspect(term);
+      throw error;
+    }
+  }
+
+  /** The login of the server that takes writes. Rejects with `StoreUnavailable` if none does in time. */
+  async primaryLogin(): Promise<Login> {
+    await this.ready();
+    return this.primary as Login;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    const { pool } = this;
+    this.pool = undefined;
+    await pool?.end();
+  }
+
+  private async ready(): Promise<readonly [pool: pg.Pool, term: number]> {
+    if (this.pool !== undefined) return [this.pool, this.term];
+    if (this.isClosed) throw new StoreUnavailable('The connection to PostgreSQL is closed.');
+    this.searchOnce();
+    const patience = new AbortController();
+    try {
+      await Promise.race([this.searching, wait(this.options.timeoutMs, undefined, { signal: patience.signal })]);
+    } finally {
+      patience.abort();
+    }
+    if (this.pool === undefined) throw this.noPrimary();
+    return [this.pool, this.term];
+  }
+
+  private noPrimary(): StoreUnavailable {
+    const reason = this.fault instanceof Error ? ` (${this.fault.message})` : '';
+    return new StoreUnavailable(`No PostgreSQL server takes writes${reason}.`, this.fault);
+  }
+
+  /** The first failure of the present primary begins a search, and its connections end when they are given back. */
+  private suspect(term: number): void {
+    if (term !== this.term || this.pool === undefined) return;
+    const { pool } = this;
+    this.pool = undefined;
+    pool.end().catch(() => undefined);
+    this.searchOnce();
+  }
+
+  private searchOnce(): void {
+    if (this.searching !== undefined) return;
+    this.searching = this.search().finally(() => (this.searching = undefined));
+    // Whoever waits for it is told.
+    this.searching.catch(() => undefined);
+  }
+
+  private async search(): Promise<void> {
+    for (let retryMs = FIRST_RETRY_MS; !this.isClosed; retryMs = Math.min(LAST_RETRY_MS, 2 * retryMs)) {
+      const found = await this.askAll();
+      if (found !== undefined) {
+        this.timeline = found.timeline;
+        this.term += 1;
+        this.primary = found.login;
+        this.pool = this.openPool(found.login);
+        this.fault = undefined;
+        return;
+      }
+      if (isHopeless(this.fault)) throw this.noPrimary();
+      await wait(retryMs);
+    }
+  }
+
+  /** A process that is new here knows no history yet, so it gives a new primary time to answer beside a former one. */
+  private async askAll(): Promise<Candidate | undefined> {
+    const candidates: Candidate[] = [];
+    this.fault = undefined;
+    await new Promise<void>((resolve) => {
+      const asked = this.options.logins.map(async (login) => {
+        const candidate = await this.ask(login);
+        if (candidate === undefined) return;
+        candidates.push(candidate);
+        setTimeout(resolve, OTHERS_MS).unref();
+      });
+      void Promise.all(asked).then(() => resolve());
+    });
+    return candidates.toSorted((a, b) => b.timeline - a.timeline)[0];
+  }
+
+  private async ask(login: Login): Promise<Candidate | undefined> {
+    const client = new pg.Client({ ...login, connectionTimeoutMillis: PROBE_MS, query_timeout: PROBE_MS });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      // A pooler or a service may not have the functions of a server's history; with one server nothing is to be compared.
+      if (this.options.logins.length === 1) return { login, timeline: this.timeline };
+      const { rows } = await client.query<{ standby: boolean; timeline: number }>(PROBE);
+      const [seen] = rows;
+      if (seen === undefined || seen.standby || seen.timeline < this.timeline) return undefined;
+      return { login, timeline: seen.timeline };
+    } catch (error) {
+      if (!isHopeless(this.fault)) this.fault = error;
+      return undefined;
+    } finally {
+      client.end().catch(() => undefined);
+    }
+  }
+
+  private openPool(login: Login): pg.Pool {
+    const { size, timeoutMs, onConnect } = this.options;
+    const pool = new pg.Pool({
+      ...login,
+      Client: WatchedClient,
+      types: TYPES,
+      max: size,
+      connectionTimeoutMillis: timeoutMs,
+      query_timeout: timeoutMs,
+      idleTimeoutMillis: IDLE_MS,
+      keepAlive: true,
+      ...(onConnect === undefined
+        ? {}
+        : {
+            // The pool waits for the promise, which its type does not say.
+            onConnect: (client) => client.query(onConnect) as unknown as undefined,
+          }),
+    });
+    // A connection that is lost while nobody uses it; whoever needs one next opens another.
+    pool.on('error', () => undefined);
+    return pool;
+  }
+}
+
+interface Candidate {
+  readonly login: Login;
+  readonly timeline: number;
+}
+
+const TYPES = new pg.TypeOverrides();
+// `int8` beyond what a number has exactly is a fault: amounts and times are far from it.
+TYPES.setTypeParser(pg.types.builtins.INT8, (text: string) => {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`);
+  return value;
+});
+
+/** A lost connection is no error of the process, also while it is in use. */
+class WatchedClient extends pg.Client {
+  /** A write was acknowledged before the replica had it: an administrator has cancelled the wait. */
+  isUnsafe = false;
+
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+    this.on('notice', ({ message }) => {
+      if (message !== undefined && /synchronous replication/.test(message)) this.isUnsafe = true;
+    });
+  }
+}
