@@ -1,4 +1,4 @@
-import { type Column, RowMapping, type RowTable } from '../rows/row-mapping.js';
+import { type Column, isUuid, RowMapping, type RowTable } from '../rows/row-mapping.js';
 import {
   ACCOUNT_ROWS,
   APP_ROWS,
@@ -68,6 +68,11 @@ export class Columns<R extends object> extends RowMapping<R> {
   of(alias: string): string {
     return this.each(({ name }: Column) => `${alias}.${name}`);
   }
+}
+
+/** An id as a statement takes it: PostgreSQL fails for a text that is no UUID, which no row has. */
+export function idOrNull(id: string): string | null {
+  return isUuid(id) ? id : null;
 }
 
 /** `unnest` of typed arrays, as the rows of `alias`. */

@@ -5,7 +5,7 @@ import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/pa
 import type { AccountStore } from '../../core/ports/stores.js';
 import { isUuid } from '../rows/row-mapping.js';
 import { attributed, flat } from '../rows/tables.js';
-import { ACCOUNTS, CAP_USES, type Columns, ENTRIES, HOLDS } from './columns.js';
+import { ACCOUNTS, CAP_USES, type Columns, ENTRIES, HOLDS, idOrNull } from './columns.js';
 import type { PostgresDatabase, Row, SqlValue } from './connection.js';
 import { LEAST_ID, outcomeOf } from './postgres-records.js';
 
@@ -56,21 +56,21 @@ export class PostgresAccountStore implements AccountStore {
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
     const { rows } = await this.db.ask(
       `${ENTRY} AND sequence > $2 ORDER BY sequence LIMIT $3`,
-      [accountId, Number(page.cursor ?? 0), checkedLimit(page.limit) + 1],
+      [idOrNull(accountId), Number(page.cursor ?? 0), checkedLimit(page.limit) + 1],
       call,
     );
     return pageOf(rows.map(entryOf), page, (entry) => String(entry.sequence));
   }
 
   async findOperation(accountId: string, operationId: string): Promise<Entry | null> {
-    const { rows } = await this.db.ask(`${ENTRY} AND operation_id = $2`, [accountId, operationId]);
+    const { rows } = await this.db.ask(`${ENTRY} AND operation_id = $2`, [idOrNull(accountId), operationId]);
     return rows[0] === undefined ? null : entryOf(rows[0]);
   }
 
   async list(page: PageRequest, call?: Cancellation): Promise<Page<Account>> {
     const { rows } = await this.db.ask(
       `${ACCOUNT} WHERE id > $1 ORDER BY id LIMIT $2`,
-      [page.cursor ?? LEAST_ID, checkedLimit(page.limit) + 1],
+      [idOrNull(page.cursor ?? LEAST_ID), checkedLimit(page.limit) + 1],
       call,
     );
     return pageOf(rows.map(accountOf), page, (account) => account.accountId);
@@ -78,7 +78,7 @@ export class PostgresAccountStore implements AccountStore {
 
   async holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<Hold & { readonly accountId: string }>> {
     const [heldAt, accountId = LEAST_ID, generationId = LEAST_ID] = page.cursor?.split('/') ?? [];
-    const place = [Number(heldAt ?? Number.MIN_SAFE_INTEGER), accountId, generationId];
+    const place = [Number(heldAt ?? Number.MIN_SAFE_INTEGER), idOrNull(accountId), idOrNull(generationId)];
     const { rows } = await this.db.ask(HOLDS_BEFORE, [heldBefore, ...place, checkedLimit(page.limit) + 1]);
     const found = rows.map((row) => ({ accountId: row['account'] as string, ...holdOf(row) }));
     return pageOf(found, page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
@@ -87,7 +87,7 @@ export class PostgresAccountStore implements AccountStore {
   async removeTexts(accountId: string, entries: readonly Entry[]): Promise<void> {
     assert(entries.length <= 1_000, 'at most 1,000 entries lose their texts at once');
     await this.db.ask(REMOVE_TEXTS, [
-      accountId,
+      idOrNull(accountId),
       entries.map(({ sequence }) => sequence),
       entries.map(({ attribution }) => attribution?.clientTraceId !== undefined),
       entries.map(({ operationId }) => operationId !== undefined),
@@ -116,7 +116,7 @@ export function changeStatement(change: AccountChange, before: readonly SqlValue
   const values: SqlValue[] = [...before];
   const placed = (...added: readonly SqlValue[]): number => values.push(...added) - added.length + 1;
 
-  const at = placed(accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence);
+  const at = placed(idOrNull(accountId), expectedVersion, version, issued, available, reserved, spent, lastSequence);
   let assigned = `version = $${at + 2}, issued = $${at + 3}, available = $${at + 4}, reserved = $${at + 5}, spent = $${at + 6},
     last_sequence = $${at + 7}`;
   if (profile !== undefined) {
@@ -129,7 +129,7 @@ export function changeStatement(change: AccountChange, before: readonly SqlValue
 
   const opened = new Set(change.holdsOpened.map(({ generationId }) => generationId));
   const closed = new Set(change.holdsClosed);
-  const onlyClosed = [...closed].filter((id) => !opened.has(id));
+  const onlyClosed = [...closed].filter((id) => !opened.has(id) && isUuid(id));
   if (onlyClosed.length > 0)
     parts.push(`closed AS (DELETE FROM darkroom.holds AS hold USING changed
       WHERE hold.account = changed.id AND hold.generation = ANY ($${placed(onlyClosed)}::uuid[]))`);

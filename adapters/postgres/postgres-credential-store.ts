@@ -3,7 +3,7 @@ import type { Cancellation } from '../../core/cancellation.js';
 import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { CredentialStore } from '../../core/ports/stores.js';
 import { isUuid } from '../rows/row-mapping.js';
-import { APPS, KEY_CHANGES, KEYS } from './columns.js';
+import { APPS, idOrNull, KEY_CHANGES, KEYS } from './columns.js';
 import type { PostgresDatabase } from './connection.js';
 import { outcomeOf, rowsOfAccount } from './postgres-records.js';
 
@@ -26,7 +26,7 @@ export class PostgresCredentialStore implements CredentialStore {
   }
 
   async renameApp(appId: string, name: string): Promise<void> {
-    await this.db.ask('UPDATE darkroom.apps SET name = $2 WHERE id = $1', [appId, name]);
+    await this.db.ask('UPDATE darkroom.apps SET name = $2 WHERE id = $1', [idOrNull(appId), name]);
   }
 
   async insertKey(key: ApiKey): Promise<'created' | 'exists'> {

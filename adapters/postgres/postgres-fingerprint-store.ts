@@ -3,7 +3,7 @@ import type { Fingerprint, ProcessLease } from '../../core/idempotency/fingerpri
 import { checkedLimit } from '../../core/paging.js';
 import type { FingerprintStore } from '../../core/ports/stores.js';
 import { isUuid } from '../rows/row-mapping.js';
-import { BOOT_LEASES, FINGERPRINTS } from './columns.js';
+import { BOOT_LEASES, FINGERPRINTS, idOrNull } from './columns.js';
 import type { PostgresDatabase } from './connection.js';
 import { outcomeOf } from './postgres-records.js';
 
@@ -47,7 +47,7 @@ export class PostgresFingerprintStore implements FingerprintStore {
   }
 
   async removeOfAccount(accountId: string, limit: number): Promise<number> {
-    return (await this.db.ask(REMOVE_OWN, [accountId, checkedLimit(limit)])).rowCount;
+    return (await this.db.ask(REMOVE_OWN, [idOrNull(accountId), checkedLimit(limit)])).rowCount;
   }
 
   async renewLease(lease: ProcessLease): Promise<void> {

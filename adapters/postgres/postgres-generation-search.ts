@@ -1,5 +1,5 @@
 import { assert } from '../../core/assert.js';
-import type { Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import type { GenerationSearch, SearchFound, SearchProgress, SearchQuery } from '../../core/ports/search.js';
 import type { SearchEntry, SearchTerm } from '../../core/search/words.js';
 import { type Examined, findByPlan, type IndexedEntry, type IndexReads } from '../search-plan.js';
@@ -55,7 +55,9 @@ export class PostgresGenerationSearch implements GenerationSearch {
     if (generationIds.length > 0) await this.db.ask(FORGET, [generationIds]);
   }
 
-  find(query: SearchQuery, call?: Cancellation): Promise<SearchFound> {
+  async find(query: SearchQuery, call?: Cancellation): Promise<SearchFound> {
+    throwIfAborted(call);
+    if (!isUuid(query.accountId)) return { generationIds: [] };
     return findByPlan(new AccountReads(this.db, query.accountId, query.terms, call), query);
   }
 

@@ -20,7 +20,7 @@ import type {
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
 import { isUuid } from '../rows/row-mapping.js';
-import { arraysOf, unnest } from './columns.js';
+import { arraysOf, idOrNull, unnest } from './columns.js';
 import type { PostgresDatabase, Row, SqlValue } from './connection.js';
 import { GroupedWrites } from './grouped-writes.js';
 import { AFTER_ALL_IDS, insertOrFind, LEAST_ID, outcomeOf } from './postgres-records.js';
@@ -153,7 +153,7 @@ export class PostgresGenerationStore implements GenerationStore {
   }
 
   async remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    return outcomeOf((await this.db.ask(REMOVE, [generationId, expectedVersion])).rowCount);
+    return outcomeOf((await this.db.ask(REMOVE, [idOrNull(generationId), expectedVersion])).rowCount);
   }
 
   async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
@@ -163,10 +163,10 @@ export class PostgresGenerationStore implements GenerationStore {
 
   async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
     if (wanted.of === 'app') return this.listApp(wanted, page, call);
-    const bounds = [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1];
+    const bounds = [idOrNull(page.cursor ?? AFTER_ALL_IDS), checkedLimit(page.limit) + 1];
     const { rows } = await (wanted.of === 'all'
       ? this.db.ask(LIST_ALL, bounds, call)
-      : this.db.ask(LIST_ACCOUNT, [...bounds, wanted.accountId], call));
+      : this.db.ask(LIST_ACCOUNT, [...bounds, idOrNull(wanted.accountId)], call));
     return pageOf(recordsOf<Generation>(rows), page, ({ generationId }) => generationId);
   }
 
@@ -176,7 +176,7 @@ export class PostgresGenerationStore implements GenerationStore {
     call?: Cancellation,
   ): Promise<Page<Generation>> {
     const before = placeBefore(page.cursor, createdBefore);
-    const bounds = [appId, createdFrom, before.createdAt, before.id, checkedLimit(page.limit) + 1];
+    const bounds = [idOrNull(appId), createdFrom, before.createdAt, before.id, checkedLimit(page.limit) + 1];
     const { rows } = await this.db.ask(
       APP_LISTS[only?.field ?? 'all'],
       only === undefined ? bounds : [...bounds, only.value],
@@ -186,7 +186,7 @@ export class PostgresGenerationStore implements GenerationStore {
   }
 
   async stored(accountId: string, content: StoredContent, call?: Cancellation): Promise<StoredSum> {
-    const { rows } = await this.db.ask(SUMS[content], [accountId], call);
+    const { rows } = await this.db.ask(SUMS[content], [idOrNull(accountId)], call);
     return rows[0] as unknown as StoredSum;
   }
 

@@ -3,7 +3,7 @@ import { type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
 import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
 import { isUuid } from '../rows/row-mapping.js';
-import { IDENTITIES } from './columns.js';
+import { IDENTITIES, idOrNull } from './columns.js';
 import type { PostgresDatabase, Row } from './connection.js';
 import { createdOf } from './postgres-credential-store.js';
 import { outcomeOf, rowsOfAccount } from './postgres-records.js';
@@ -41,7 +41,7 @@ export class PostgresPersonStore implements PersonStore {
 
   async remove(personId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const sql = 'DELETE FROM darkroom.people WHERE id = $1 AND version = $2';
-    return outcomeOf((await this.db.ask(sql, [personId, expectedVersion])).rowCount);
+    return outcomeOf((await this.db.ask(sql, [idOrNull(personId), expectedVersion])).rowCount);
   }
 
   async insertIdentity(identity: OutsideIdentity): Promise<'created' | 'exists'> {
@@ -61,7 +61,7 @@ export class PostgresPersonStore implements PersonStore {
 
   async removeIdentity({ issuer, subject }: IdentityKey, personId: string): Promise<void> {
     const sql = 'DELETE FROM darkroom.identities WHERE issuer = $1 AND subject = $2 AND person = $3';
-    await this.db.ask(sql, [issuer, subject, personId]);
+    await this.db.ask(sql, [issuer, subject, idOrNull(personId)]);
   }
 
   private async first(sql: string, value: string, call?: Cancellation): Promise<Person | null> {

@@ -14,6 +14,7 @@ import type { Delivery } from '../../core/webhooks/delivery.js';
 import { cursorAt, placeBefore } from '../created-cursor.js';
 import { recordFrom, recordText } from '../record-text.js';
 import { isUuid } from '../rows/row-mapping.js';
+import { idOrNull } from './columns.js';
 import type { PostgresDatabase, Row, SqlValue } from './connection.js';
 
 /** Before and after every id. */
@@ -50,7 +51,7 @@ export async function rowsOfAccount(
   call?: Cancellation,
 ): Promise<readonly Row[]> {
   const sql = `${selection} WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3`;
-  return (await db.ask(sql, [accountId, cursor, checkedLimit(limit) + 1], call)).rows;
+  return (await db.ask(sql, [idOrNull(accountId), idOrNull(cursor), checkedLimit(limit) + 1], call)).rows;
 }
 
 /** A table of records, each one JSON text with the columns used in queries beside it. */
@@ -109,7 +110,7 @@ class PostgresRecords<R extends { readonly version: number; readonly dueAt: numb
 
   async remove(id: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const sql = `DELETE FROM darkroom.${this.table.name} WHERE id = $1 AND version = $2`;
-    return outcomeOf((await this.db.ask(sql, [id, expectedVersion])).rowCount);
+    return outcomeOf((await this.db.ask(sql, [idOrNull(id), expectedVersion])).rowCount);
   }
 
   async due(now: number, limit: number): Promise<readonly R[]> {
@@ -138,7 +139,7 @@ export class PostgresUploadStore extends PostgresRecords<UploadRecord> implement
     const { rows } = await this.db.ask(
       `SELECT count(*) AS uploads, coalesce(sum(unfinished), 0)::int8 AS unfinished, coalesce(sum(bytes), 0)::int8 AS bytes
       FROM darkroom.uploads WHERE account = $1 AND app = $2`,
-      [accountId, appId],
+      [idOrNull(accountId), idOrNull(appId)],
       call,
     );
     return rows[0] as unknown as UploadUsage;
@@ -200,7 +201,7 @@ export class PostgresDeliveryStore extends PostgresRecords<Delivery> implements 
     const { rows } = await this.db.ask(
       `SELECT doc FROM darkroom.deliveries WHERE ${of} = $1 AND created_at >= $2 AND (created_at, id) < ($3, $4)
       ORDER BY created_at DESC, id DESC LIMIT $5`,
-      [id, createdFrom, before.createdAt, before.id, checkedLimit(page.limit) + 1],
+      [idOrNull(id), createdFrom, before.createdAt, before.id, checkedLimit(page.limit) + 1],
       call,
     );
     return pageOf(recordsOf<Delivery>(rows), page, ({ createdAt, deliveryId }) =>

@@ -3,7 +3,7 @@ import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
-import { arraysOf, type Columns, TRACES, unnest, USAGE_SUMS, USES } from './columns.js';
+import { arraysOf, type Columns, idOrNull, TRACES, unnest, USAGE_SUMS, USES } from './columns.js';
 import type { PostgresDatabase, SqlValue } from './connection.js';
 import { GroupedWrites } from './grouped-writes.js';
 
@@ -127,7 +127,7 @@ export class PostgresUsageStore implements UsageStore {
         : ['(day, credential, model, app_use) > ($4, $5, $6, $7)', JSON.parse(page.cursor) as string[]];
     const { rows } = await this.db.ask(
       `${USES_OF_ACCOUNT} AND ${after} AND day <= $2 ORDER BY day, credential, model, app_use LIMIT $3`,
-      [accountId, to, checkedLimit(page.limit) + 1, ...start],
+      [idOrNull(accountId), to, checkedLimit(page.limit) + 1, ...start],
       call,
     );
     return pageOf(rows.map(USES.recordOf), page, ({ day, credentialId, modelKey, appUse }) =>
@@ -141,7 +141,7 @@ export class PostgresUsageStore implements UsageStore {
     { limit, after, appUse }: TracePage,
     call?: Cancellation,
   ): Promise<readonly TraceRow[]> {
-    const values: SqlValue[] = [accountId, to, checkedLimit(limit)];
+    const values: SqlValue[] = [idOrNull(accountId), to, checkedLimit(limit)];
     const placed = (value: SqlValue): string => `$${values.push(value)}`;
     const of = appUse === undefined ? '' : `AND app_use = ${placed(appUse)} AND app_use > ''`;
     const place =
@@ -160,6 +160,6 @@ export class PostgresUsageStore implements UsageStore {
 
   async removeTraces(accountId: string, limit: number): Promise<number> {
     // No day sorts before the empty one of the whole account.
-    return (await this.db.ask(REMOVE_TRACES, [accountId, checkedLimit(limit)])).rowCount;
+    return (await this.db.ask(REMOVE_TRACES, [idOrNull(accountId), checkedLimit(limit)])).rowCount;
   }
 }
