@@ -4,7 +4,7 @@ import type { HalfHour } from '../../core/statistics/half-hour.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import { PostgresConnection, type PostgresDatabase, type PostgresOptions } from './connection.js';
 import { PostgresRefused } from './errors.js';
-import { checkMigrated, checkReadable, type SchemaState, schemaState } from './migrate-postgres.js';
+import { checkMigrated, checkReadable, migratePostgres, type SchemaState, schemaState } from './migrate-postgres.js';
 import { PostgresAcceptances } from './postgres-acceptances.js';
 import { PostgresAccountStore } from './postgres-account-store.js';
 import { PostgresArtefactStore } from './postgres-artefact-store.js';
@@ -56,6 +56,23 @@ export function openPostgres(options: PostgresOptions & ServerNeeds): Promise<Po
 /** The same to be read before `migratePostgres`: an empty database, or one of an older release, is as good. */
 export function lookIntoPostgres(options: PostgresOptions & ServerNeeds): Promise<PostgresStores> {
   return openChecked(options, checkReadable);
+}
+
+/** Brings the database up to date, and then what `beside` sets up in it; returns a line for each thing made. */
+export async function migrated(
+  { replicas = 0, ...options }: PostgresOptions & ServerNeeds,
+  beside: (stores: PostgresStores) => Promise<readonly string[]> = () => Promise.resolve([]),
+): Promise<readonly string[]> {
+  const connection = new PostgresConnection(options);
+  try {
+    await checkServer(connection, replicas);
+    const lines = await migratePostgres(connection);
+    return [...lines, ...(await beside(storesOver(connection)))];
+  } catch (error) {
+    throw connection.refusalOf(error);
+  } finally {
+    await connection.close();
+  }
 }
 
 async function openChecked(

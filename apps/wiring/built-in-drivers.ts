@@ -3,6 +3,7 @@ import type { Driver } from '../../adapters/driver.js';
 import { filesDriver } from '../../adapters/files/files-driver.js';
 import { minioDriver } from '../../adapters/minio/minio-driver.js';
 import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
+import { postgresDriver } from '../../adapters/postgres/postgres-driver.js';
 import { a1111Driver } from '../../adapters/providers/a1111/a1111-driver.js';
 import { cogDriver } from '../../adapters/providers/cog/cog-driver.js';
 import { comfyUiDriver } from '../../adapters/providers/comfyui/comfyui-driver.js';
@@ -22,6 +23,7 @@ import { timersDriver } from '../../adapters/timers/timers-driver.js';
 export const BUILT_IN_DRIVERS: readonly Driver[] = [
   sqliteDriver,
   mongoDriver,
+  postgresDriver,
   filesDriver,
   minioDriver,
   timersDriver,
