@@ -65,7 +65,7 @@ describe('modules of the configuration', () => {
       .to.be.instanceOf(ConfigInvalid)
       .with.property('faults')
       .that.deep.equals([
-        `${join(folder, 'darkroom.yaml')}: stores.wake_ups timers keeps wake-ups in the database, so it needs stores.database sqlite or mongo.`,
+        `${join(folder, 'darkroom.yaml')}: stores.wake_ups timers keeps wake-ups in the database, so it needs stores.database sqlite or mongo or postgres.`,
       ]);
     const loaded = await load(
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
@@ -366,6 +366,8 @@ describe('built-in drivers', () => {
     expect(secrets).to.deep.equal([
       'sign_in.provider_client_secret',
       'mongo.url',
+      'postgres.url',
+      'postgres.direct_url',
       'minio.access_key',
       'minio.secret_key',
       'minio.upload_access_key',
