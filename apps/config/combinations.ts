@@ -1,6 +1,6 @@
 import type { DatabaseDriver, Driver, ObjectsDriver, WakeUpsDriver } from '../../adapters/driver.js';
 import type { Config, Configured } from './config.js';
-import { SIGNER_KEY, STORE_KEYS } from './keys.js';
+import { alternatives, SIGNER_KEY, STORE_KEYS } from './keys.js';
 import { isLoopback } from './network-address.js';
 
 type Choice = Omit<Config, 'file'>;
@@ -77,7 +77,7 @@ function unshared({ role, stores }: Choice, drivers: readonly Driver[]): string[
 }
 
 function anyOf(drivers: readonly Driver[]): string {
-  return drivers.length === 0 ? 'another one, of a module' : drivers.map(({ name }) => name).join(' or ');
+  return drivers.length === 0 ? 'another one, of a module' : alternatives(drivers.map(({ name }) => name));
 }
 
 /**

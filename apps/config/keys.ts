@@ -372,9 +372,14 @@ function driverChoice(schema: JsonObject, kind: Driver['kind'], drivers: readonl
     return `${one.name} (${place}for ${'unshared' in one ? 'one process' : 'any number of processes'})`;
   });
   return choiceOf(
-    { ...schema, description: `${schema['description'] as string}: ${uses.join(' or ')}.` },
+    { ...schema, description: `${schema['description'] as string}: ${alternatives(uses)}.` },
     namesOf(drivers),
   );
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+export function alternatives(names: readonly string[]): string {
+  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names);
 }
 
 function choiceOf(schema: JsonObject, names: string[], byDefault = names[0] ?? ''): JsonObject {

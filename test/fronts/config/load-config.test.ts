@@ -291,7 +291,7 @@ describe('configuration', () => {
     'darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each its own port.',
   ]);
   names('a process of several over stores that only one can use', 'role: worker\n', [
-    'darkroom.yaml: role worker is for several processes, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
+    'darkroom.yaml: role worker is for several processes, which cannot share a SQLite file; set stores.database to mongo or postgres, or role to all.',
     'darkroom.yaml: role worker is for several processes, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
     'darkroom.yaml: role worker is for several processes, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
   ]);

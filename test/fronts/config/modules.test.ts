@@ -65,7 +65,7 @@ describe('modules of the configuration', () => {
       .to.be.instanceOf(ConfigInvalid)
       .with.property('faults')
       .that.deep.equals([
-        `${join(folder, 'darkroom.yaml')}: stores.wake_ups timers keeps wake-ups in the database, so it needs stores.database sqlite or mongo or postgres.`,
+        `${join(folder, 'darkroom.yaml')}: stores.wake_ups timers keeps wake-ups in the database, so it needs stores.database sqlite, mongo or postgres.`,
       ]);
     const loaded = await load(
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
@@ -401,7 +401,7 @@ describe('built-in drivers', () => {
 
 describe('an unknown driver', () => {
   for (const [path, known] of [
-    ['database', 'sqlite, mongo'],
+    ['database', 'sqlite, mongo, postgres'],
     ['objects', 'files, minio'],
     ['wake_ups', 'timers, agenda'],
   ] as const) {
