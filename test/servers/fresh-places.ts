@@ -46,15 +46,21 @@ export async function freshPostgresDatabase(server: PostgresServer): Promise<Fre
   return {
     url: url.href,
     database,
-    drop: () => onPostgres(server, `DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`),
+    drop: () =>
+      onPostgres(
+        server,
+        // FORCE leaves those that follow changes.
+        `SELECT pg_terminate_backend(active_pid, 10000) FROM pg_replication_slots WHERE database = '${database}'`,
+        `DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`,
+      ),
   };
 }
 
-async function onPostgres({ url }: PostgresServer, statement: string): Promise<void> {
+async function onPostgres({ url }: PostgresServer, ...statements: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   try {
     await client.connect();
-    await client.query(statement);
+    for (const statement of statements) await client.query(statement);
   } finally {
     await client.end();
   }
