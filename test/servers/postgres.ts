@@ -1,5 +1,17 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, chmodSync, chownSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { FoundProgram } from './find-program.js';
@@ -95,29 +107,57 @@ function programFolder(found: FoundProgram): Promise<string> {
   });
 }
 
+const INITDB_OPTIONS = [
+  '--username=postgres',
+  '--auth=trust',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=icu',
+  '--icu-locale=en',
+  '--no-sync',
+];
 const initialisedFolders = new Map<string, Promise<string>>();
 
 /**
- * Fills a data folder, and makes the user of the server its owner and that of the folder around it. All servers of a process and a version begin with copies of the same data, which takes a tenth of
- * the time that making it takes, and so one can be made a replica of another.
+ * Fills a data folder, and makes the user of the server its owner and that of the folder around it. All servers of a version
+ * begin with copies of the same data, which takes a tenth of the time that making it takes, and so one can be made a replica
+ * of another.
  */
 export async function copyInitialised(found: FoundProgram, data: string): Promise<void> {
-  const initialised = await onceFor(initialisedFolders, found, async () => {
-    const folder = (await supervision()).freshFolder();
-    giveAway(folder);
-    const initdb = join(await programFolder(found), 'bin', 'initdb');
-    const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-sync', '--locale=C'];
-    const order = ['--locale-provider=icu', '--icu-locale=en'];
-    await asUser(initdb, [...options, ...order, '-D', folder]);
-    appendFileSync(join(folder, 'postgresql.conf'), `include '${OWN_SETTINGS}'\n`);
-    return folder;
-  });
-  giveAway(dirname(data), data);
-  await asUser('cp', ['-R', `${initialised}/.`, data]);
+  const initialised = await onceFor(initialisedFolders, found, () => initialisedFolder(found));
+  await run('cp', ['-R', `${initialised}/.`, data]);
+  if (POSTGRES_USER) await run('chown', ['-R', `${POSTGRES_USER.uid}:${POSTGRES_USER.gid}`, dirname(data)]);
 }
 
-function asUser(program: string, args: readonly string[]) {
-  return run(program, args, { ...POSTGRES_USER, cwd: '/', env: { PATH: process.env['PATH'], ...ENVIRONMENT } });
+/** Beside the program, once a process has made it. */
+async function initialisedFolder(found: FoundProgram): Promise<string> {
+  const options = createHash('sha256')
+    .update([...INITDB_OPTIONS, OWN_SETTINGS].join(' '))
+    .digest('hex')
+    .slice(0, 12);
+  const kept = join(dirname(found.path), `data-${options}`);
+  if (existsSync(kept)) return kept;
+  const made = (await supervision()).freshFolder();
+  giveAway(made);
+  await run(join(await programFolder(found), 'bin', 'initdb'), [...INITDB_OPTIONS, '-D', made], {
+    ...POSTGRES_USER,
+    cwd: '/',
+    env: { PATH: process.env['PATH'], ...ENVIRONMENT },
+  });
+  appendFileSync(join(made, 'postgresql.conf'), `include '${OWN_SETTINGS}'\n`);
+  await keep(made, kept).catch(() => undefined);
+  return made;
+}
+
+/** Fails where the cache cannot be written, or another process was faster. */
+async function keep(made: string, kept: string): Promise<void> {
+  const partial = mkdtempSync(`${kept}-`);
+  try {
+    await run('cp', ['-R', `${made}/.`, partial]);
+    renameSync(partial, kept);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
 }
 
 /** A killed server leaves its segment of System V, by which the next one on the same data would know of it. */
