@@ -117,7 +117,8 @@ export class PostgresConnection implements PostgresDatabase {
   }
 
   async connectDirectly({ applicationName, replication }: DirectOptions): Promise<pg.Client> {
-    return this.bounded(async () => {
+    let isLate = false;
+    const connecting = async () => {
       const config = {
         ...(await this.directPool.primaryLogin()),
         application_name: applicationName,
@@ -128,8 +129,15 @@ export class PostgresConnection implements PostgresDatabase {
       const client = new pg.Client(config);
       client.on('error', () => undefined);
       await client.connect();
+      if (isLate) await client.end();
       return client;
-    });
+    };
+    try {
+      return await this.bounded(connecting);
+    } catch (error) {
+      isLate = true;
+      throw error;
+    }
   }
 
   /** The reason why a server cannot be used, as one sentence with its address, for opening. */
@@ -168,14 +176,17 @@ export class PostgresConnection implements PostgresDatabase {
   }
 }
 
+/** The server gives up a little earlier than we do, so that a server that is only busy is not taken for one that is lost. */
+const SERVER_SHARE = 0.9;
+
 /**
  * What bounds a statement on the server, where no caller waits any more. None of it ends the wait for a replica after a
  * commit, which is the one that must not be cancelled.
  */
 function settingsOf(timeoutMs: number): string {
   return [
-    `SET statement_timeout = ${timeoutMs}`,
-    `SET lock_timeout = ${timeoutMs}`,
+    `SET statement_timeout = ${Math.ceil(SERVER_SHARE * timeoutMs)}`,
+    `SET lock_timeout = ${Math.ceil(SERVER_SHARE * timeoutMs)}`,
     `SET idle_in_transaction_session_timeout = ${2 * timeoutMs}`,
     `SET application_name = 'darkroom'`,
   ].join('; ');

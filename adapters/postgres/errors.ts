@@ -16,6 +16,8 @@ export class PostgresRefused extends Error {
 const OUTAGE = /^(08|53|57|58|XX|40|25006|55P03|28)/;
 /** Classes of data and of constraints: one record of several is at fault. */
 const WRONG_DATA = /^(22|23)/;
+/** The connection is lost, or the server ends it or takes no writes. */
+const CONNECTION_OVER = /^(08|57P|58|XX|25006)/;
 /** Another transaction was in the way, and this one was rolled back. */
 const ROLLED_BACK = /^40(001|P01)/;
 /** Waiting for a lock, or too many statements: says nothing about which server takes writes. */
@@ -45,6 +47,11 @@ export function isAboutServer(error: unknown): boolean {
 /** Whether another try cannot help before somebody changes the login or creates the database. */
 export function isHopeless(error: unknown): boolean {
   return isAuthenticationFailure(error) || sqlStateOf(error) === DATABASE_MISSING;
+}
+
+/** Whether a connection can be used after this error: the server has answered, and has not ended its side. */
+export function leavesConnection(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !CONNECTION_OVER.test(error.code ?? '');
 }
 
 export function isWrongData(error: unknown): boolean {

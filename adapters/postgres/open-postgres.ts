@@ -146,25 +146,38 @@ export function storesOver(connection: PostgresConnection): PostgresStores {
 /** A message in the log of the server is a write like any other: it waits for the disk, and for a replica. */
 const WRITE_NOTHING = `SELECT pg_logical_emit_message(true, 'darkroom', '')`;
 
-const SETTINGS = `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
+const SETTINGS = `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS "isStandby", current_setting('fsync') AS fsync,
   current_setting('full_page_writes') AS "fullPageWrites", current_setting('synchronous_commit') AS "synchronousCommit",
   current_setting('synchronous_standby_names') AS "standbyNames"`;
 const OLDEST_VERSION = 150_000;
 
+interface ServerSettings {
+  readonly version: number;
+  readonly isStandby: boolean;
+  readonly fsync: string;
+  readonly fullPageWrites: string;
+  readonly synchronousCommit: string;
+  readonly standbyNames: string;
+}
+
 /** Refuses a server that is too old, or that may lose what it has acknowledged. */
 async function checkServer(connection: PostgresConnection, replicas: 0 | 1): Promise<void> {
-  const found = (await connection.ask(SETTINGS)).rows[0] as unknown as Record<string, string> & { version: number };
+  const found = (await connection.ask(SETTINGS)).rows[0] as unknown as ServerSettings;
   const where = `PostgreSQL at ${connection.address.hosts}`;
   if (found.version < OLDEST_VERSION)
     throw new PostgresRefused(`${where} is older than version 15; use version 15 or later.`);
-  const lost = 'so acknowledged writes could be lost';
-  if (found['fsync'] === 'off' || found['fullPageWrites'] === 'off')
-    throw new PostgresRefused(`${where} has fsync or full_page_writes off, ${lost}; turn both on.`);
-  if (['off', 'local'].includes(found['synchronousCommit'] ?? ''))
+  if (found.isStandby)
     throw new PostgresRefused(
-      `${where} has synchronous_commit ${found['synchronousCommit']}, ${lost}; set it to on for this database.`,
+      `${where} is a replica, which takes no writes; name the primary, or all servers, in postgres.url.`,
     );
-  if (replicas === 1 && found['standbyNames'] === '')
+  const lost = 'so acknowledged writes could be lost';
+  if (found.fsync === 'off' || found.fullPageWrites === 'off')
+    throw new PostgresRefused(`${where} has fsync or full_page_writes off, ${lost}; turn both on.`);
+  if (['off', 'local'].includes(found.synchronousCommit))
+    throw new PostgresRefused(
+      `${where} has synchronous_commit ${found.synchronousCommit}, ${lost}; set it to on for this database.`,
+    );
+  if (replicas === 1 && found.standbyNames === '')
     throw new PostgresRefused(
       `${where} has no synchronous_standby_names, but postgres.replicas is 1: a failover would lose writes; set it, for example to ANY 1 (b, c).`,
     );

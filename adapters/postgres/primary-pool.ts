@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg, { type PoolClient, type QueryResult } from 'pg';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { Login } from './connection-url.js';
-import { isAboutServer, isHopeless, isOutage } from './errors.js';
+import { isAboutServer, isHopeless, leavesConnection } from './errors.js';
 
 export interface PoolOptions {
   /** One login for each server; one of them is the primary. */
@@ -28,6 +28,7 @@ const OTHERS_MS = 250;
 const FIRST_RETRY_MS = 25;
 const LAST_RETRY_MS = 500;
 const IDLE_MS = 30_000;
+const KEEP_ALIVE_MS = 10_000;
 
 /** Whether the server takes writes, and the number of its history: each promotion begins one with a greater number. */
 const PROBE = `SELECT pg_is_in_recovery() AS standby, CASE WHEN pg_is_in_recovery() THEN 0
@@ -73,7 +74,7 @@ export class PrimaryPool {
       return result;
     } catch (error) {
       // A connection whose statement was given up still has the answer ahead of it.
-      client.release(isOutage(error));
+      client.release(!leavesConnection(error));
       if (isAboutServer(error)) this.suspect(term);
       throw error;
     }
@@ -130,6 +131,7 @@ export class PrimaryPool {
   private async search(): Promise<void> {
     for (let retryMs = FIRST_RETRY_MS; !this.isClosed; retryMs = Math.min(LAST_RETRY_MS, 2 * retryMs)) {
       const found = await this.askAll();
+      if (this.isClosed) return;
       if (found !== undefined) {
         this.timeline = found.timeline;
         this.term += 1;
@@ -189,6 +191,7 @@ export class PrimaryPool {
       query_timeout: timeoutMs,
       idleTimeoutMillis: IDLE_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       ...(onConnect === undefined
         ? {}
         : {
