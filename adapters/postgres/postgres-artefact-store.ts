@@ -30,12 +30,13 @@ const END_GROUP = `
   UPDATE darkroom.artefacts SET ended_at = $2 WHERE grp = $1 AND ended_at IS NULL`;
 
 const REMOVE = 'DELETE FROM darkroom.artefacts WHERE kind = $1 AND id = $2 AND owner = $3';
-const REMOVE_OWNED = `DELETE FROM darkroom.artefacts WHERE (kind, id) IN
-  (SELECT kind, id FROM darkroom.artefacts WHERE kind = $1 AND owner = $2 LIMIT $3 FOR UPDATE SKIP LOCKED)`;
-const REMOVE_EXPIRED = `DELETE FROM darkroom.artefacts WHERE (kind, id) IN
-  (SELECT kind, id FROM darkroom.artefacts WHERE remove_at <= $1 ORDER BY remove_at LIMIT $2 FOR UPDATE SKIP LOCKED)`;
-const REMOVE_GROUPS = `DELETE FROM darkroom.ended_groups WHERE grp IN
-  (SELECT grp FROM darkroom.ended_groups WHERE remove_at <= $1 ORDER BY remove_at LIMIT $2 FOR UPDATE SKIP LOCKED)`;
+const REMOVE_OWNED = `DELETE FROM darkroom.artefacts WHERE kind = $1 AND id = ANY (ARRAY(
+  SELECT id FROM darkroom.artefacts WHERE kind = $1 AND owner = $2 LIMIT $3 FOR UPDATE SKIP LOCKED))`;
+/** By the place of the row, as the key has two columns: a row that another has just moved is left to the next round. */
+const REMOVE_EXPIRED = `DELETE FROM darkroom.artefacts WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM darkroom.artefacts WHERE remove_at <= $1 ORDER BY remove_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+const REMOVE_GROUPS = `DELETE FROM darkroom.ended_groups WHERE grp = ANY (ARRAY(
+  SELECT grp FROM darkroom.ended_groups WHERE remove_at <= $1 ORDER BY remove_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 
 /** Sessions, sign-in links and what the OAuth server hands out, in PostgreSQL. */
 export class PostgresArtefactStore implements ArtefactStore {

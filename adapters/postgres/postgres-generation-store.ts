@@ -74,7 +74,8 @@ const REPLACE_MANY = `
 const REMOVE = 'DELETE FROM darkroom.generations WHERE id = $1 AND version = $2';
 const DUE = `SELECT doc FROM darkroom.generations WHERE attention_at <= $1 AND (attention_at, id) > ($2, $3)
   ORDER BY attention_at, id LIMIT $4`;
-const LIST_ALL = `SELECT doc FROM darkroom.generations WHERE kind = 'generation' AND id < $1 ORDER BY id DESC LIMIT $2`;
+/** A tombstone has no `created_at`. Asked by its kind, a server without statistics expects few generations, and sorts them. */
+const LIST_ALL = `SELECT doc FROM darkroom.generations WHERE created_at IS NOT NULL AND id < $1 ORDER BY id DESC LIMIT $2`;
 const LIST_ACCOUNT = `SELECT doc FROM darkroom.generations WHERE kind = 'generation' AND account = $3 AND id < $1
   ORDER BY id DESC LIMIT $2`;
 
@@ -99,11 +100,11 @@ const SUMS: Readonly<Record<StoredContent, string>> = {
   thumbnails: sumOf('thumbnail_bytes'),
 };
 
-/** Reads the open generations from an index of only those. */
+/** Reads the open generations from an index of only those. A server without statistics expects few rows between two bounds. */
 const COUNT_OPEN = `
   SELECT open_state AS state, model AS "modelKey", open_provider AS provider, count(*) AS generations,
     min(open_at) AS "oldestCreatedAt"
-  FROM darkroom.generations WHERE open_at IS NOT NULL GROUP BY open_state, model, open_provider`;
+  FROM darkroom.generations WHERE open_at BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER} GROUP BY open_state, model, open_provider`;
 
 interface Replacement {
   readonly next: GenerationRecord;

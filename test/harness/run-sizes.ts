@@ -33,6 +33,7 @@ export const RUN_SIZES = {
   mixedFaultRounds: { of: 'rounds of faults on processes of two builds', byDefault: 0, inFull: 2 },
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
   storePairs: { of: 'pairs of a MongoDB deployment and an S3 server', byDefault: 1, inFull: 2 },
+  postgresLanes: { of: 'ways to PostgreSQL: version 18, version 15, and 18 behind PgBouncer', byDefault: 1, inFull: 3 },
   upgradedLanes: { of: 'sets of adapters upgraded from the release before', byDefault: 0, inFull: 3 },
   vectorLanes: { of: 'sets of adapters on which the started service answers the vectors', byDefault: 0, inFull: 3 },
   openAiLanes: {

@@ -1,12 +1,29 @@
-import { PostgresConnection, type PostgresOptions } from '../../../adapters/postgres/connection.js';
+import pg from 'pg';
+import type { PostgresOptions } from '../../../adapters/postgres/connection.js';
 import { migratePostgres } from '../../../adapters/postgres/migrate-postgres.js';
 import { type PostgresStores, storesOver } from '../../../adapters/postgres/open-postgres.js';
 import type { ContractSubject } from '../../contracts/subject.js';
+import { sizeOf } from '../../harness/run-sizes.js';
 import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
+import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip, postgresServer } from '../../servers/servers.js';
+import { RecordedConnection, StatementChecks } from './recorded-statements.js';
 
 export type PostgresVersion = '18' | '15';
-export const POSTGRES_VERSIONS: readonly PostgresVersion[] = ['18', '15'];
+
+interface PostgresLane {
+  readonly title: string;
+  readonly version: PostgresVersion;
+  /** Whether a PgBouncer that pools by transaction is in front of the server. */
+  readonly isPooled: boolean;
+}
+
+/** The ways to PostgreSQL that this run uses; at least the first. */
+export const POSTGRES_LANES: readonly PostgresLane[] = [
+  { title: 'PostgreSQL 18', version: '18', isPooled: false } as const,
+  { title: 'PostgreSQL 15', version: '15', isPooled: false } as const,
+  { title: 'PostgreSQL 18 behind PgBouncer', version: '18', isPooled: true } as const,
+].slice(0, sizeOf('postgresLanes'));
 
 /** Far longer than the server takes on a busy machine. */
 const PATIENCE_MS = 120_000;
@@ -15,27 +32,27 @@ const PATIENCE_MS = 120_000;
 export class PostgresPlace {
   private constructor(
     private readonly database: FreshPostgresDatabase,
-    readonly connection: PostgresConnection,
+    readonly options: PostgresOptions,
+    readonly connection: RecordedConnection,
     private readonly emptying: string,
   ) {}
 
-  static async prepare(database: FreshPostgresDatabase): Promise<PostgresPlace> {
-    const connection = new PostgresConnection({ url: database.url, timeoutMs: PATIENCE_MS });
+  static async prepare(database: FreshPostgresDatabase, pooler?: ServerProcess): Promise<PostgresPlace> {
+    const options = pooler === undefined ? { url: database.url } : await optionsBehind(pooler, database);
+    const connection = new RecordedConnection({ ...options, timeoutMs: PATIENCE_MS });
     await migratePostgres(connection);
     const { rows } = await connection.ask(
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'darkroom' AND tablename <> 'migrations'`,
+      `SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'darkroom' AND tablename <> 'migrations'`,
     );
     const emptying = rows.map((row, index) => `t${index} AS (DELETE FROM darkroom.${row['name'] as string})`);
-    return new PostgresPlace(database, connection, `WITH ${emptying.join(', ')} SELECT`);
-  }
-
-  get options(): PostgresOptions {
-    return { url: this.database.url };
+    connection.texts.clear();
+    return new PostgresPlace(database, options, connection, `WITH ${emptying.join(', ')} SELECT`);
   }
 
   /** The stores over the emptied database. */
   async open(): Promise<PostgresStores> {
     await this.connection.ask(this.emptying);
+    this.connection.texts.delete(this.emptying);
     return this.another();
   }
 
@@ -44,27 +61,87 @@ export class PostgresPlace {
     return storesOver(this.connection);
   }
 
+  /** Checks of all statements that were sent until now. */
+  async checkStatements(check: (checks: StatementChecks) => Promise<void>): Promise<void> {
+    const client = new pg.Client(this.database.url);
+    await client.connect();
+    try {
+      await check(new StatementChecks(client, [...this.connection.texts]));
+    } finally {
+      await client.end();
+    }
+  }
+
   async remove(): Promise<void> {
     await this.connection.close();
     await this.database.drop();
   }
 }
 
-/** A suite for each version of the server, with its own database, which is dropped afterwards. */
+/** Statements are prepared where the pooler keeps them for its clients, as from version 1.21 it can. */
+async function optionsBehind(
+  pooler: ServerProcess,
+  { url, database }: FreshPostgresDatabase,
+): Promise<PostgresOptions> {
+  const client = new pg.Client(pooler.url.replace(/postgres$/, 'pgbouncer'));
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ key: string; value: string }>('SHOW CONFIG');
+    const kept = rows.find(({ key }) => key === 'max_prepared_statements')?.value ?? '0';
+    return { url: pooler.url.replace(/postgres$/, database), directUrl: url, prepared: kept !== '0' };
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * A suite for each way to PostgreSQL, with its own database, which is dropped afterwards. Every statement is checked against
+ * the schema at the end, and must have used an index.
+ */
 export function onPostgres(title: string, suite: (place: () => PostgresPlace, version: PostgresVersion) => void): void {
-  for (const version of POSTGRES_VERSIONS) {
-    describe(`${title} on PostgreSQL ${version}`, () => {
+  for (const lane of POSTGRES_LANES) {
+    describe(`${title} on ${lane.title}`, () => {
       let place: PostgresPlace | undefined;
+      let pooler: ServerProcess | undefined;
       before(async function server() {
-        place = await PostgresPlace.prepare(await freshPostgresDatabase(await orSkip(this, postgresServer(version))));
+        const own = await orSkip(this, postgresServer(lane.version));
+        if (lane.isPooled) {
+          const { hostname, port } = new URL(own.url);
+          const lines = `* = host=${hostname} port=${port}`;
+          pooler = await orSkip(this, ServerProcess.start('pgbouncer', { lines }));
+        }
+        place = await PostgresPlace.prepare(await freshPostgresDatabase(own), pooler);
       });
-      after(() => place?.remove());
-      suite(() => {
+      after(async () => {
+        await place?.remove();
+        await pooler?.stop();
+      });
+      const prepared = (): PostgresPlace => {
         if (place === undefined) throw new Error('The suite has no database.');
         return place;
-      }, version);
+      };
+
+      suite(prepared, lane.version);
+
+      // In a separate suite, because mocha runs tests beside suites before those suites.
+      if (!lane.isPooled) describe('every statement', () => checking(prepared, lane.version));
     });
   }
+}
+
+function checking(place: () => PostgresPlace, version: PostgresVersion): void {
+  it('is known to the server, and has results of the types that are read', () =>
+    place().checkStatements((checks) => checks.expectTypes()));
+
+  // Version 15 does not explain statements whose values are not known.
+  if (version === '18')
+    it('finds rows by an index and lists them in its order, with statistics of the tables and without', () =>
+      place().checkStatements(async (checks) => {
+        await checks.fill();
+        await checks.expectIndexes();
+        await checks.analyse();
+        await checks.expectIndexes();
+      }));
 }
 
 /** One of the stores of a place, for a contract. */
