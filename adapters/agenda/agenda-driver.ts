@@ -1,6 +1,7 @@
 import type { Lent, Options, WakeUpsDriver, WakeUpsOpening } from '../driver.js';
 import type { AgendaWakeUps } from './agenda-wake-ups.js';
 import type { LentMongo } from './mongo/wake-up-collection.js';
+import type { LentPostgres } from './postgres/wake-up-rows.js';
 import type { WakeUpDatabase, WokenBy } from './wake-up-store.js';
 
 /** Wake-ups delivered by Agenda, shared by any number of processes. */
@@ -13,10 +14,10 @@ export const agendaDriver: WakeUpsDriver = {
     properties: {
       woken_by: {
         type: 'string',
-        enum: ['auto', 'change-streams', 'polling'],
+        enum: ['auto', 'change-streams', 'notifications', 'polling'],
         default: 'auto',
         description:
-          'How to detect new wake-ups: change-streams requires a replica set or a sharded cluster; polling works with any server; auto uses change streams if the server supports them.',
+          'How to detect new wake-ups: change-streams requires a replica set or a sharded cluster of MongoDB, notifications requires PostgreSQL, with postgres.direct_url where a pooler is in front; polling works with any server; auto uses change streams or notifications if the server supports them.',
       },
       poll_seconds: {
         type: 'number',
@@ -27,7 +28,7 @@ export const agendaDriver: WakeUpsDriver = {
       },
     },
   },
-  borrows: ['mongodb'],
+  borrows: ['mongodb', 'postgres'],
   // A change stream keeps one connection waiting most of the time, and a request must not wait for it.
   minConnections: 5,
 
@@ -49,6 +50,10 @@ function settingsOf(options: Options): { readonly wokenBy: WokenBy; readonly pol
 }
 
 async function databaseOf(lent: Lent): Promise<WakeUpDatabase> {
+  if (lent['postgres'] !== undefined) {
+    const { PostgresWakeUps } = await import('./postgres/postgres-wake-ups.js');
+    return new PostgresWakeUps(lent['postgres'] as LentPostgres);
+  }
   const { MongoWakeUps } = await import('./mongo/mongo-wake-ups.js');
   const mongo = lent['mongodb'] as LentMongo;
   return new MongoWakeUps({ db: mongo.db, ask: (operation) => mongo.ask(operation) });

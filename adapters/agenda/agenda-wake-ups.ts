@@ -108,7 +108,7 @@ export class AgendaWakeUps implements WakeUps {
     });
     const onTrouble = (error: unknown): void => this.outOfReach(error);
     const keeping = keepAfterMs === undefined ? {} : { keepAfterMs };
-    const repository = new WakeUpRepository({ clock, wakeUps, channel, onTrouble, ...keeping });
+    const repository = new WakeUpRepository({ clock, wakeUps, limit, channel, onTrouble, ...keeping });
     const agenda = new Agenda({
       backend: {
         name: database.name,

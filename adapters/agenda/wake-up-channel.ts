@@ -6,7 +6,8 @@ import { type AnnouncementListener, type Announcements, JOB_NAME } from './wake-
 const MAX_ASKING = 4;
 /** Alarms further away than this are set later. */
 const MAX_ALARM_MS = 60_000;
-const REOPEN_AFTER_MS = 1_000;
+/** Before listening again. */
+const FIRST_PAUSE_MS = 1_000;
 
 export interface WakeUpChannelOptions {
   readonly clock: Clock;
@@ -31,6 +32,7 @@ export class WakeUpChannel extends BaseNotificationChannel {
   private answeredRings = 0;
   private listener: AnnouncementListener | undefined;
   private listening: { close(): void } | undefined;
+  private pauseMs = FIRST_PAUSE_MS;
   private cancelReopening: () => void = () => undefined;
   private cancelPoll: () => void = () => undefined;
 
@@ -130,7 +132,10 @@ export class WakeUpChannel extends BaseNotificationChannel {
 
   private listen(): void {
     const listener: AnnouncementListener = {
-      heard: (at) => this.ringAt(at),
+      heard: (at) => {
+        this.pauseMs = FIRST_PAUSE_MS;
+        this.ringAt(at);
+      },
       lost: (error) => this.lost(listener, error),
     };
     this.listener = listener;
@@ -142,7 +147,9 @@ export class WakeUpChannel extends BaseNotificationChannel {
     if (this.listener !== listener || this.state !== 'connected') return;
     this.closeListening();
     this.options.onAnnouncementsLost(error);
-    this.cancelReopening = this.options.clock.after(REOPEN_AFTER_MS, () => this.listen());
+    const { clock, announcements } = this.options;
+    this.cancelReopening = clock.after(this.pauseMs, () => this.listen());
+    this.pauseMs = Math.min(2 * this.pauseMs, announcements?.longestPauseMs ?? this.pauseMs);
   }
 
   private closeListening(): void {

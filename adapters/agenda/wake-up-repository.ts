@@ -33,6 +33,8 @@ export interface WakeUpRepositoryOptions {
   /** After how long a wake-up that is being handled is stored, in milliseconds; 0: all are stored until they are done. */
   readonly keepAfterMs?: number;
   readonly wakeUps: WakeUpStore;
+  /** How many handlers run at once. */
+  readonly limit: number;
   readonly channel: WakeUpChannel;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -52,6 +54,8 @@ export class WakeUpRepository implements JobRepository {
   private readonly writes = new Set<Promise<void>>();
   private readonly takes = new Set<Promise<void>>();
   private holding = 0;
+  /** How many are being asked for. */
+  private asked = 0;
   private gaveOne = false;
   private closed = false;
 
@@ -198,19 +202,31 @@ export class WakeUpRepository implements JobRepository {
     const { wakeUps, clock, channel } = this.options;
     const patienceMs = this.heldCount >= EAGER_WAKE_UPS ? PATIENCE_MS : 0;
     const answered = channel.question();
-    const wakeUp = await wakeUps.take(clock.now() - patienceMs, this.keepAfterMs === 0 || this.hasLasting);
-    if (wakeUp === undefined) {
+    const [first, ...others] = await this.takeSome(clock.now() - patienceMs);
+    if (first === undefined) {
       if (patienceMs === 0) answered();
       const firstAt = await wakeUps.firstAt();
       if (firstAt !== undefined) channel.ringAt(firstAt + patienceMs);
       return undefined;
     }
     if (this.closed) {
-      await this.write(wakeUps.handOver(wakeUp));
+      await Promise.all([first, ...others].map((wakeUp) => this.write(wakeUps.handOver(wakeUp))));
       return undefined;
     }
-    this.keep(wakeUp);
-    return wakeUp;
+    for (const wakeUp of [first, ...others]) this.keep(wakeUp);
+    this.ready.push(...others);
+    return first;
+  }
+
+  /** As many as there are free slots, so that others get those that would wait here; one if there are none. */
+  private async takeSome(at: number): Promise<readonly HeldWakeUp[]> {
+    const most = Math.max(1, Math.min(this.options.limit, EAGER_WAKE_UPS) - this.heldCount - this.asked);
+    this.asked += most;
+    try {
+      return await this.options.wakeUps.take(at, this.keepAfterMs === 0 || this.hasLasting, most);
+    } finally {
+      this.asked -= most;
+    }
   }
 
   /** Whether a handler has taken so long that its wake-up is stored. */

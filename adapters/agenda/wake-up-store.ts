@@ -23,16 +23,17 @@ export interface WakeUpStore {
   /** Replaces the subject's wake-up by one that this process holds already. Durable on return. */
   putHeld(key: string): Promise<HeldWakeUp>;
   /**
-   * Takes one of the wake-ups that have been due longest, if any was due by `at`. No other process gets it while it is
-   * held. `stays`: the record stays until the wake-up is ended; otherwise it is removed by this.
+   * Takes some of the wake-ups that have been due longest, of those due by `at`, and at least one unless others take them
+   * at this moment; at most `most`, which is at least 1. No other process gets them while they are held. `stays`: the
+   * records stay until the wake-ups are ended; otherwise they may be removed by this.
    */
-  take(at: number, stays: boolean): Promise<HeldWakeUp | undefined>;
+  take(at: number, stays: boolean, most: number): Promise<readonly HeldWakeUp[]>;
   /**
    * Stores a wake-up that was taken away, as held by this process, unless its subject was scheduled again; returns
    * whether it did.
    */
   store(wakeUp: HeldWakeUp): Promise<boolean>;
-  /** When the first wake-up comes due, or came due. */
+  /** When the first wake-up comes due, or came due; or, if it is being taken at this moment, when to look again. */
   firstAt(): Promise<number | undefined>;
   /** Removes the wake-up, unless it was scheduled again or our hold on it has lapsed. */
   end(wakeUp: HeldWakeUp): Promise<void>;
@@ -53,6 +54,8 @@ export interface Announcements {
   readonly pollFactor: number;
   /** Begins to listen; never throws. The caller closes it, also after it was lost. */
   listen(listener: AnnouncementListener): { close(): void };
+  /** The longest pause before listening again, in milliseconds. It begins with a second, and doubles until something is heard. */
+  readonly longestPauseMs: number;
 }
 
 export interface AnnouncementListener {
@@ -63,7 +66,7 @@ export interface AnnouncementListener {
 }
 
 /** `auto` is the best that the database has. */
-export type WokenBy = 'auto' | 'change-streams' | 'polling';
+export type WokenBy = 'auto' | 'change-streams' | 'notifications' | 'polling';
 
 export interface WakeUpStoreOptions {
   readonly clock: Clock;

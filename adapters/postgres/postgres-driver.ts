@@ -98,8 +98,7 @@ export const postgresDriver: DatabaseDriver = {
 
   async inspectBeforeMigration(opening) {
     const { lookIntoPostgres } = await import('./open-postgres.js');
-    const stores = await lookIntoPostgres(optionsOf(opening));
-    return stores && opened(stores);
+    return opened(await lookIntoPostgres(optionsOf(opening)));
   },
 
   async migrate(opening, beside) {

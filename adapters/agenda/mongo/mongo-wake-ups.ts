@@ -47,6 +47,8 @@ export class MongoWakeUps implements WakeUpDatabase {
  */
 async function hearsOfChanges(database: LentMongo, wokenBy: WokenBy): Promise<boolean> {
   if (wokenBy === 'polling') return false;
+  if (wokenBy === 'notifications')
+    throw new AgendaRefused('MongoDB has no notifications; set agenda.woken_by to auto, change-streams or polling.');
   const hello = await database.ask(() => database.db.command({ hello: 1 }));
   // Only members of a replica set report its name, and only a router responds with this message.
   const tells = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
@@ -61,6 +63,7 @@ async function hearsOfChanges(database: LentMongo, wokenBy: WokenBy): Promise<bo
 /** Each is new, because resuming at a point that the server no longer remembers would fail forever. */
 class ChangeStreams implements Announcements {
   readonly pollFactor = 5;
+  readonly longestPauseMs = 1_000;
 
   constructor(private readonly db: Db) {}
 

@@ -75,10 +75,10 @@ export class WakeUpCollection implements WakeUpStore {
   }
 
   /**
-   * Concurrent callers pick at random among the same few: if all tried the first, all but one would wait in vain, longer
+   * Takes one. Concurrent callers pick at random among the same few: if all tried the first, all but one would wait in vain, longer
    * with more callers.
    */
-  async take(at: number, stays = true): Promise<HeldWakeUp | undefined> {
+  async take(at: number, stays: boolean): Promise<readonly HeldWakeUp[]> {
     const due = await this.database.ask(() =>
       this.documents
         .find(
@@ -90,9 +90,9 @@ export class WakeUpCollection implements WakeUpStore {
     while (due.length > 0) {
       const [picked] = due.splice(randomInt(due.length), 1);
       const taken = picked && (await (stays ? this.takeThis(picked) : this.takeAway(picked)));
-      if (taken) return taken;
+      if (taken) return [taken];
     }
-    return undefined;
+    return [];
   }
 
   /** Undefined when another process has taken it since, or it was scheduled again. */

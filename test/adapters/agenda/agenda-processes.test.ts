@@ -8,7 +8,8 @@ import { KEEP_AFTER_MS } from '../../../adapters/agenda/wake-up-repository.js';
 import { until } from '../../fixtures/clocks.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { WrittenDocuments } from '../../harness/written-documents.js';
-import { onAgenda, onManualClock } from './on-agenda.js';
+import { onManualClock } from './agenda-place.js';
+import { onAgenda, onMongoAgenda } from './on-agenda.js';
 
 onAgenda('AgendaWakeUps in several processes', (place) => {
   afterEach(() => place.empty());
@@ -127,25 +128,6 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     end();
   });
 
-  it('are written twice, when they are scheduled and when they are taken, if they are done soon', async () => {
-    const written = new WrittenDocuments();
-    const [worker, scheduler] = [await place.open(), await place.open()];
-    for (const process of [worker, scheduler])
-      place.count(process, written, process === worker ? 'worker' : 'scheduler');
-    const delivered = new Set<string>();
-    await worker.start(async ({ id }) => {
-      delivered.add(id);
-    }, 10);
-    for (let n = 0; n < 20; n += 1) {
-      await scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now());
-      await until(() => delivered.has(uuidAt(n)));
-    }
-    await worker.stop();
-    expect(await place.storedCount()).to.equal(0);
-    expect(written.of('agenda_wake_ups delete')).to.equal(20);
-    expect(written.total).to.equal(40);
-  });
-
   it('deliver elsewhere what a dead process took from another one and was handling for long', async () => {
     const processes = onManualClock();
     const { clock } = processes;
@@ -239,5 +221,28 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     await until(() => elsewhere.size + handled.size >= 40);
     for (const end of ends) end();
     await stopped;
+  });
+});
+
+onMongoAgenda('AgendaWakeUps in several processes over MongoDB', (place) => {
+  afterEach(() => place.empty());
+
+  it('are written twice, when they are scheduled and when they are taken, if they are done soon', async () => {
+    const written = new WrittenDocuments();
+    const [worker, scheduler] = [await place.open(), await place.open()];
+    for (const process of [worker, scheduler])
+      place.count(process, written, process === worker ? 'worker' : 'scheduler');
+    const delivered = new Set<string>();
+    await worker.start(async ({ id }) => {
+      delivered.add(id);
+    }, 10);
+    for (let n = 0; n < 20; n += 1) {
+      await scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now());
+      await until(() => delivered.has(uuidAt(n)));
+    }
+    await worker.stop();
+    expect(await place.storedCount()).to.equal(0);
+    expect(written.of('agenda_wake_ups delete')).to.equal(20);
+    expect(written.total).to.equal(40);
   });
 });

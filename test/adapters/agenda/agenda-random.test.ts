@@ -9,7 +9,10 @@ import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { STORE_PAIRS } from '../../harness/store-pairs.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
-import { type AgendaPlace, elapsed, MongoAgendaPlace, onAgenda } from './on-agenda.js';
+import { type AgendaPlace, elapsed } from './agenda-place.js';
+import { MongoAgendaPlace } from './mongo-place.js';
+import { onAgenda } from './on-agenda.js';
+import { PostgresAgendaPlace } from './postgres-place.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 
 // Goal: with any schedules from any process, while handlers fail or run long and processes stop, die or start, each
@@ -106,10 +109,9 @@ for (const { name, step, keepAfterMs } of LIVES)
           const workers = new Workers(place, handlerFates, keepAfterMs);
           for (let index = 0; index < WORKERS; index += 1) await workers.start(index);
           const lastAt = await take(steps, workers);
-          const wakeUps = place.connect().collection('agenda_wake_ups');
           const late = (): string[] =>
             [...lastAt].filter(([id, at]) => (workers.handledAt.get(id) ?? -Infinity) < at).map(([id]) => id);
-          await until(async () => late().length === 0 && (await wakeUps.countDocuments()) === 0);
+          await until(async () => late().length === 0 && (await place.storedCount()) === 0);
           await place.empty();
         }),
         { seed, numRuns: sizeOf('wakeUpSequences'), endOnFailure: true },
@@ -137,8 +139,8 @@ async function take(steps: readonly Step[], workers: Workers): Promise<ReadonlyM
   return lastAt;
 }
 
-// Goal: work resumes after a MongoDB server is killed and restarted: schedules report an outage while it is away,
-// deliveries resume afterwards, by change stream or by polling, and no promise rejection is left unhandled.
+// Goal: work resumes after a server is killed and restarted: schedules report an outage while it is away,
+// deliveries resume afterwards, by change stream, notification or polling, and no promise rejection is left unhandled.
 // Method: a dedicated server, killed and restarted under two processes, one that schedules and one that delivers.
 
 const ONE_MINUTE_MS = 60_000;
@@ -146,9 +148,13 @@ const ONE_MINUTE_MS = 60_000;
 const SLACK_MS = 1_000;
 const clock = new SystemClock();
 
-for (const lane of STORE_PAIRS) {
-  describe(`AgendaWakeUps over a server that dies, ${lane.wokenBy}`, () => {
-    const place = new MongoAgendaPlace(lane, 3_000);
+const OWN_SERVERS = [
+  ...STORE_PAIRS.map((pair) => ({ kind: `mongo-${pair.mongo}`, place: new MongoAgendaPlace(pair, 3_000) }) as const),
+  { kind: 'postgres-18', place: new PostgresAgendaPlace('18', 'notifications', 3_000) } as const,
+];
+
+for (const { kind, place } of OWN_SERVERS) {
+  describe(`AgendaWakeUps over a server that dies, ${place.name}`, () => {
     const thrown: unknown[] = [];
     const note = (error: unknown): void => {
       thrown.push(error);
@@ -156,8 +162,8 @@ for (const lane of STORE_PAIRS) {
     let server: ServerProcess | undefined;
 
     before(async function own() {
-      server = await orSkip(this, ServerProcess.start(`mongo-${lane.mongo}`));
-      await place.prepare(server);
+      server = await orSkip(this, ServerProcess.start(kind));
+      await place.prepareOn(server);
       process.on('unhandledRejection', note);
     });
 
@@ -184,8 +190,8 @@ for (const lane of STORE_PAIRS) {
             () => false,
           ),
         );
-      // With a stream, polls are so far apart that none comes within the test's time.
-      const delivering = await place.open({ log, clock, ...(lane.wokenBy === 'change-streams' && { pollMs: 30_000 }) });
+      // With a stream or notifications, polls are so far apart that none comes within the test's time.
+      const delivering = await place.open({ log, clock, ...(place.wokenBy !== 'polling' && { pollMs: 30_000 }) });
       const delivered = new Map<string, number>();
       await delivering.start(async ({ id }) => {
         delivered.set(id, (delivered.get(id) ?? 0) + 1);
@@ -211,7 +217,7 @@ for (const lane of STORE_PAIRS) {
         await until(() => delivered.has(afterwards) && delivered.has(later));
       }
       // An outage was logged, and not repeatedly; a poll may simply have waited until the server was back.
-      if (lane.wokenBy === 'change-streams') expect(events).not.to.have.length(0);
+      if (place.wokenBy !== 'polling') expect(events).not.to.have.length(0);
       for (const { event, at } of events) {
         expect(
           events.filter((other) => other.event === event && Math.abs(other.at - at) < ONE_MINUTE_MS - SLACK_MS),

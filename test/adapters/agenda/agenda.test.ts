@@ -18,7 +18,9 @@ import { sizeOf } from '../../harness/run-sizes.js';
 import { LAST_PAIR } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
-import { elapsed, lentMongo, onAgenda, onManualClock } from './on-agenda.js';
+import { elapsed, onManualClock } from './agenda-place.js';
+import { lentMongo, MongoAgendaPlace } from './mongo-place.js';
+import { onAgenda } from './on-agenda.js';
 
 // Goal: when a process stops, and not sooner, it returns the wake-ups that it holds but has not started; a wake-up that
 // Agenda has no slot for stays held.
@@ -34,6 +36,7 @@ onAgenda('WakeUpRepository', (place) => {
     wakeUps = await place.openStore(clock, 600_000);
     const channel = new WakeUpChannel({ clock, pollMs: 1_000, onAnnouncementsLost: () => undefined });
     repository = new WakeUpRepository({
+      limit: 10,
       clock,
       wakeUps,
       channel,
@@ -47,25 +50,25 @@ onAgenda('WakeUpRepository', (place) => {
   it('hides what is held from others, and gives it back at the end', async () => {
     await repository.hold(uuidAt(1));
     expect(repository.heldCount).to.equal(1);
-    expect(await wakeUps.take(clock.now(), true)).to.equal(undefined);
+    expect(await wakeUps.take(clock.now(), true, 1)).to.deep.equal([]);
     repository.close();
     await repository.handOver();
     expect(repository.heldCount).to.equal(0);
-    expect(await wakeUps.take(clock.now(), true)).to.include({ key: uuidAt(1) });
+    expect((await wakeUps.take(clock.now(), true, 1))[0]).to.include({ key: uuidAt(1) });
   });
 
   it('gives back immediately what it takes after it was closed', async () => {
     repository.close();
     await repository.hold(uuidAt(1));
     expect(repository.heldCount).to.equal(0);
-    expect(await wakeUps.take(clock.now(), true)).to.include({ key: uuidAt(1) });
+    expect((await wakeUps.take(clock.now(), true, 1))[0]).to.include({ key: uuidAt(1) });
   });
 
   it('ignores a late renewal of a wake-up that was given back', async () => {
     const held = await wakeUps.putHeld(uuidAt(1));
     await wakeUps.putBack(held, clock.now(), 3);
     await wakeUps.keep([held]);
-    const taken = await wakeUps.take(clock.now(), true);
+    const [taken] = await wakeUps.take(clock.now(), true, 1);
     expect(taken).to.include({ key: uuidAt(1), failCount: 3 });
     expect(taken?.stamp).not.to.equal(held.stamp);
   });
@@ -75,7 +78,7 @@ onAgenda('WakeUpRepository', (place) => {
     await wakeUps.put(uuidAt(1), clock.now() + 3_600_000);
     repository.close();
     await repository.handOver();
-    expect(await wakeUps.take(clock.now(), true)).to.equal(undefined);
+    expect(await wakeUps.take(clock.now(), true, 1)).to.deep.equal([]);
   });
 });
 
@@ -87,7 +90,7 @@ onAgenda('WakeUpRepository', (place) => {
 /** Longer than any retry. */
 const QUIET_MS = 70_000;
 
-onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
+onAgenda('AgendaWakeUps', (place) => {
   let processes = onManualClock();
   const clockOf = (): ManualClock => processes.clock;
 
@@ -98,7 +101,7 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
   }
 
   wakeUpsContract({
-    name: `agenda, ${wokenBy}`,
+    name: `agenda, ${place.name}`,
     open: () => open(),
     async close(wakeUps: WakeUps) {
       await wakeUps.stop();
@@ -111,6 +114,8 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
       reopen: () => place.open(processes),
     },
   });
+
+  if (!(place instanceof MongoAgendaPlace)) return;
 
   // A suite, since mocha runs suites after the tests beside them.
   describe('the operations on the server', () => {
@@ -231,6 +236,16 @@ describe('MongoWakeUps', () => {
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('darkroom migrate');
   });
 
+  it('refuses notifications', async () => {
+    await migrateCollection(database);
+    const refused: unknown = await AgendaWakeUps.open({
+      database: new MongoWakeUps(database),
+      clock,
+      wokenBy: 'notifications',
+    }).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('agenda.woken_by');
+  });
+
   if (LAST_PAIR.mongo === 'standalone')
     it('refuses change streams of a server that has none', async () => {
       await migrateCollection(database);
@@ -251,7 +266,7 @@ describe('MongoWakeUps', () => {
 const WAKE_UPS = sizeOf('measuredWakeUps');
 const PACE_MS = 20;
 
-onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
+onAgenda('AgendaWakeUps from schedule to handler', (place) => {
   afterEach(() => place.empty());
 
   async function measure(scheduledIn: 'the same process' | 'another'): Promise<string> {
@@ -275,7 +290,7 @@ onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
     await until(() => tookMs.size === WAKE_UPS);
     const sorted = [...tookMs.values()].toSorted((a, b) => a - b);
     const at = (share: number): string => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(0);
-    return `      ${wokenBy}, scheduled in ${scheduledIn}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
+    return `      ${place.name}, scheduled in ${scheduledIn}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
   }
 
   it('arrives when the handling process schedules it', async () => {

@@ -1,244 +1,33 @@
-import { expect } from 'chai';
-import { type CommandStartedEvent, type Db, type Document, MongoClient } from 'mongodb';
-import { AgendaWakeUps, type AgendaWakeUpsOptions } from '../../../adapters/agenda/agenda-wake-ups.js';
-import { MongoWakeUps } from '../../../adapters/agenda/mongo/mongo-wake-ups.js';
-import { COLLECTION, type LentMongo } from '../../../adapters/agenda/mongo/wake-up-collection.js';
-import type { WakeUpDatabase, WakeUpStore } from '../../../adapters/agenda/wake-up-store.js';
-import { bounded } from '../../../adapters/mongo/connection.js';
-import { SystemClock } from '../../../adapters/system/system-clock.js';
-import type { Clock } from '../../../core/ports/machine.js';
-import { ManualClock, settled } from '../../fixtures/clocks.js';
-import { STORE_PAIRS, type StorePair } from '../../harness/store-pairs.js';
-import type { WrittenDocuments } from '../../harness/written-documents.js';
-import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
+import { sizeOf } from '../../harness/run-sizes.js';
+import { STORE_PAIRS } from '../../harness/store-pairs.js';
+import type { AgendaPlace } from './agenda-place.js';
+import { MongoAgendaPlace } from './mongo-place.js';
+import { PostgresAgendaPlace } from './postgres-place.js';
 
-/** One query of each kind that was sent to the wake-ups collection, to be explained by the server. */
-export class ExplainedQueries {
-  private readonly byShape = new Map<string, Document>();
-  private readonly concerns = new Set<string>();
+/** PostgreSQL, each with a way in which wake-ups are detected; the first in every run. */
+const POSTGRES = (
+  [
+    { version: '18', wokenBy: 'notifications' },
+    { version: '15', wokenBy: 'polling' },
+  ] as const
+).slice(0, sizeOf('storePairs'));
 
-  watch(client: MongoClient): void {
-    client.on('commandStarted', ({ commandName, command }: CommandStartedEvent) => {
-      if (command[commandName] !== 'agenda_wake_ups') return;
-      if (['update', 'delete', 'findAndModify', 'find'].includes(commandName)) this.note(commandName, command);
+/** A suite for each database and way to be woken, over its own database, which is dropped afterwards. */
+export function onAgenda(title: string, suite: (place: AgendaPlace) => void): void {
+  onMongoAgenda(title, suite);
+  for (const { version, wokenBy } of POSTGRES) on(title, new PostgresAgendaPlace(version, wokenBy), suite);
+}
+
+export function onMongoAgenda(title: string, suite: (place: MongoAgendaPlace) => void): void {
+  for (const pair of STORE_PAIRS) on(title, new MongoAgendaPlace(pair), suite);
+}
+
+function on<T extends AgendaPlace>(title: string, place: T, suite: (place: T) => void): void {
+  describe(`${title}, ${place.name}`, () => {
+    before(async function prepare() {
+      await place.prepare(this);
     });
-  }
-
-  /**
-   * Each is answered by an index. Whether it gives the order too is not asked: SecantusDB shows a sort above any index.
-   */
-  async expectIndexes(db: Db): Promise<void> {
-    expect([...this.byShape.keys()].map((shape) => shape.split(' ')[0])).to.include.members([
-      'find',
-      'update',
-      'delete',
-    ]);
-    for (const query of this.byShape.values()) {
-      const plan = JSON.stringify(await db.command({ explain: query, verbosity: 'queryPlanner' }));
-      expect(plan, JSON.stringify(query)).to.include('IXSCAN').and.not.include('COLLSCAN');
-    }
-  }
-
-  /** The write concern requested by every write. */
-  get writeConcerns(): readonly string[] {
-    return [...this.concerns];
-  }
-
-  private note(name: string, command: Document): void {
-    if (name !== 'find') this.concerns.add(JSON.stringify(command['writeConcern']));
-    const { find, filter, sort, limit, findAndModify, query } = command;
-    const looks: Document[] = command['updates'] ?? command['deletes'] ?? [{ q: filter ?? query }];
-    for (const { q, hint } of looks) {
-      if (Object.keys(q as Document).length === 0) continue;
-      const explained = {
-        find: find ?? findAndModify ?? command[name],
-        filter: q,
-        ...(sort && { sort }),
-        ...(limit && { limit }),
-        ...(hint && { hint }),
-      };
-      this.byShape.set(`${name} ${Object.keys(q as Document).join()} ${JSON.stringify(hint)}`, explained);
-    }
-  }
-}
-
-/** Longer than the suite lets a test be. */
-const PATIENCE_MS = 600_000;
-
-/** How a test opens another process. */
-export interface ProcessOptions extends Partial<Omit<AgendaWakeUpsOptions, 'database'>> {
-  /** Counts the requests of the process to the server. */
-  readonly pending?: PendingRequests;
-}
-
-/** Processes over one database, each with its own connections. */
-export interface AgendaPlace {
-  /** Another process. */
-  open(options?: ProcessOptions): Promise<AgendaWakeUps>;
-  /** The store that a process uses, with connections of its own. */
-  openStore(clock: Clock, holdMs: number): Promise<WakeUpStore>;
-  /** Cuts a process off for ever, as if it had died with whatever it was doing. */
-  kill(wakeUps: AgendaWakeUps): Promise<void>;
-  /** How many wake-ups are stored. */
-  storedCount(): Promise<number>;
-  /** When the subject's wake-up comes due. */
-  storedAt(key: string): Promise<number | undefined>;
-  /** Stops the processes, and forgets all wake-ups. */
-  empty(): Promise<void>;
-  remove(): Promise<void>;
-}
-
-/** Processes over a database of MongoDB. */
-export class MongoAgendaPlace implements AgendaPlace {
-  readonly queries = new ExplainedQueries();
-  private database: FreshDatabase | undefined;
-  private readonly opened = new Map<AgendaWakeUps, MongoClient>();
-  private readonly clients: MongoClient[] = [];
-
-  /**
-   * Calls that need the server are given up after `patienceMs`: by default none that a busy machine would answer in the
-   * end.
-   */
-  constructor(
-    private readonly lane: StorePair,
-    private readonly patienceMs = PATIENCE_MS,
-  ) {}
-
-  async prepare(server: MongoServer): Promise<void> {
-    this.database = freshDatabase(server);
-    await asked(this.connect()).migrate();
-  }
-
-  connect(): Db {
-    return this.dbOf(this.client());
-  }
-
-  async open({ pending = new PendingRequests(), ...options }: ProcessOptions = {}): Promise<AgendaWakeUps> {
-    const client = this.client();
-    const wakeUps = await AgendaWakeUps.open({
-      database: asked(this.dbOf(client), pending),
-      clock: new SystemClock(),
-      wokenBy: this.lane.wokenBy,
-      ...options,
-    });
-    this.opened.set(wakeUps, client);
-    return wakeUps;
-  }
-
-  async openStore(clock: Clock, holdMs: number): Promise<WakeUpStore> {
-    return (await asked(this.connect()).open({ clock, holdMs, wokenBy: 'polling' })).store;
-  }
-
-  storedCount(): Promise<number> {
-    return this.connect().collection(COLLECTION).countDocuments();
-  }
-
-  async storedAt(key: string): Promise<number | undefined> {
-    const found = await this.connect().collection(COLLECTION).findOne({ 'data.generationId': key });
-    return found?.['nextRunAt'].getTime();
-  }
-
-  /** Counts what a process writes from now on. */
-  count(wakeUps: AgendaWakeUps, written: WrittenDocuments, name: string): void {
-    const client = this.opened.get(wakeUps);
-    if (client !== undefined) written.watch(client, name);
-  }
-
-  async kill(wakeUps: AgendaWakeUps): Promise<void> {
-    await this.opened.get(wakeUps)?.close(true);
-  }
-
-  async empty(): Promise<void> {
-    await Promise.all([...this.opened.keys()].map((wakeUps) => wakeUps.stop()));
-    this.opened.clear();
-    await this.connect().collection('agenda_wake_ups').deleteMany({});
-    for (const client of this.clients.splice(0)) await client.close(true);
-  }
-
-  async remove(): Promise<void> {
-    if (this.database === undefined) return;
-    await this.empty();
-    await this.database.drop();
-  }
-
-  private dbOf(client: MongoClient): Db {
-    if (this.database === undefined) throw new Error('The suite has no database.');
-    return client.db(this.database.database);
-  }
-
-  private client(): MongoClient {
-    if (this.database === undefined) throw new Error('The suite has no database.');
-    const client = new MongoClient(this.database.url, {
-      writeConcern: { w: 'majority', journal: true },
-      monitorCommands: true,
-      serverSelectionTimeoutMS: this.patienceMs,
-      connectTimeoutMS: this.patienceMs,
-      socketTimeoutMS: PATIENCE_MS,
-      waitQueueTimeoutMS: PATIENCE_MS,
-    });
-    this.queries.watch(client);
-    this.clients.push(client);
-    return client;
-  }
-}
-
-/** What MongoDB lends in the program: every request has a timeout, and outages are distinguished from errors. */
-export function lentMongo(db: Db, timeoutMs = PATIENCE_MS): LentMongo {
-  return { db, ask: (operation) => bounded(timeoutMs, operation) };
-}
-
-/** The database as the program uses it. */
-export function asked(db: Db, pending = new PendingRequests()): WakeUpDatabase {
-  const lent = lentMongo(db);
-  return new MongoWakeUps({ db, ask: (operation) => pending.count(() => lent.ask(operation)) });
-}
-
-/** The requests to the server that are not answered yet. */
-export class PendingRequests {
-  underWay = 0;
-
-  async count<T>(request: () => Promise<T>): Promise<T> {
-    this.underWay += 1;
-    try {
-      return await request();
-    } finally {
-      this.underWay -= 1;
-    }
-  }
-}
-
-/**
- * Options for processes that share one manual clock. Before it moves, the clock waits until no request to the server is
- * pending and Agenda has had a few turns of the event loop to process the last answer.
- */
-export function onManualClock(): { readonly clock: ManualClock; readonly pending: PendingRequests } {
-  const pending = new PendingRequests();
-  const rest = async (): Promise<void> => {
-    for (let turns = 0; turns < 5; turns += 1) {
-      await settled();
-      if (pending.underWay > 0) turns = 0;
-    }
-  };
-  return { clock: new ManualClock(Date.now(), rest), pending };
-}
-
-/** A suite for each way to be woken, over its own database, which is dropped afterwards. */
-export function onAgenda(title: string, suite: (place: MongoAgendaPlace, lane: StorePair) => void): void {
-  for (const lane of STORE_PAIRS) {
-    describe(`${title}, ${lane.wokenBy}`, () => {
-      const place = new MongoAgendaPlace(lane);
-      before(async function server() {
-        await place.prepare(await orSkip(this, mongoServer(lane.mongo)));
-      });
-      after(() => place.remove());
-      suite(place, lane);
-    });
-  }
-}
-
-export function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
+    after(() => place.remove());
+    suite(place);
   });
 }

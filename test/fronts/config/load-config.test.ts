@@ -272,7 +272,7 @@ describe('configuration', () => {
     'darkroom.yaml:2: settings.max_output_bytes must be an integer from 1 to 51539607552, not 51539607553.',
   ]);
   names('wake-ups without their database', 'stores: { wake_ups: agenda }\n', [
-    'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
+    'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo or postgres.',
   ]);
   names(
     'waits for a database that outlast a lease',

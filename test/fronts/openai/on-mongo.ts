@@ -3,7 +3,7 @@
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import type { Clock } from '../../../core/ports/machine.js';
 import { DATABASE_PORTS, pickPorts } from '../../../core/ports/ports.js';
-import { asked } from '../../adapters/agenda/on-agenda.js';
+import { asked } from '../../adapters/agenda/mongo-place.js';
 import { openIn } from '../../adapters/minio/minio-buckets.js';
 import { MongoPlace } from '../../adapters/mongo/on-mongo.js';
 import type { OpenedPorts } from '../../harness/service-harness.js';

@@ -1,0 +1,258 @@
+// Goal: in PostgreSQL a wake-up that is written is announced without slowing the writes, and found by polling while no
+// announcement arrives; each is taken once, by an index; a database that is not ready is refused, and made ready.
+// Method: a database of a real server; connections that the server cuts, and a pooler through which LISTEN is silent.
+import { expect } from 'chai';
+import pg from 'pg';
+import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
+import { PostgresWakeUps } from '../../../adapters/agenda/postgres/postgres-wake-ups.js';
+import { STATEMENTS, TABLE } from '../../../adapters/agenda/postgres/wake-up-rows.js';
+import { AgendaRefused, type WokenBy } from '../../../adapters/agenda/wake-up-store.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { until } from '../../fixtures/clocks.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import { ServerProcess } from '../../servers/server-process.js';
+import { orSkip } from '../../servers/servers.js';
+import { elapsed, onManualClock } from './agenda-place.js';
+import { PostgresAgendaPlace } from './postgres-place.js';
+
+const clock = new SystemClock();
+/** No poll comes within the time of a test. */
+const NEVER_POLLED = { pollMs: 600_000 };
+const LISTENERS = `pid FROM pg_stat_activity WHERE application_name = 'darkroom wake-ups' AND datname = current_database()`;
+
+describe('AgendaWakeUps in PostgreSQL', () => {
+  const place = new PostgresAgendaPlace('18', 'notifications');
+  before(async function prepare() {
+    await place.prepare(this);
+  });
+  after(() => place.remove());
+  afterEach(() => place.empty());
+
+  /** A process that handles wake-ups, and their ids in the order of their arrival. */
+  async function worker(options: Parameters<PostgresAgendaPlace['open']>[0]): Promise<readonly string[]> {
+    const delivered: string[] = [];
+    const wakeUps = await place.open(options);
+    await wakeUps.start(async ({ id }) => {
+      delivered.push(id);
+    }, 10);
+    return delivered;
+  }
+
+  const listening = (count: number) => until(async () => (await place.rows(`SELECT ${LISTENERS}`)).length === count);
+
+  it('listen with one connection per process, and with another one after it was cut', async () => {
+    const lost: unknown[] = [];
+    const log = { info: () => undefined, warn: (event: string) => void lost.push(event) };
+    const delivered = await worker({ ...NEVER_POLLED, log });
+    const scheduling = await place.open();
+    await listening(1);
+    await scheduling.schedule(aboutGeneration(uuidAt(1)), Date.now());
+    await until(() => delivered.length === 1);
+    await place.rows(`SELECT pg_terminate_backend(pid) FROM (SELECT ${LISTENERS}) AS listeners`);
+    await until(() => lost.length === 1);
+    // Nobody listens: it is found when somebody does again.
+    await scheduling.schedule(aboutGeneration(uuidAt(2)), Date.now());
+    await until(() => delivered.length === 2);
+    await listening(1);
+    await scheduling.schedule(aboutGeneration(uuidAt(3)), Date.now());
+    await until(() => delivered.length === 3);
+    expect(lost).to.deep.equal(['wake-up stream lost']);
+  });
+
+  it('end the connection when they stop', async () => {
+    const wakeUps = await place.open();
+    await wakeUps.start(async () => undefined, 1);
+    await listening(1);
+    await wakeUps.stop();
+    await listening(0);
+  });
+
+  it('notice a connection that hears nothing, and poll meanwhile', async function pooled() {
+    const { hostname, port, pathname } = new URL(place.url);
+    const pooler = await orSkip(
+      this,
+      ServerProcess.start('pgbouncer', { lines: `${pathname.slice(1)} = host=${hostname} port=${port}` }),
+    );
+    try {
+      const directUrl = pooler.url.replace(/\/[^/]*$/, pathname);
+      const lost: unknown[] = [];
+      const log = {
+        info: () => undefined,
+        warn: (_: string, { error }: { error?: unknown } = {}) => void lost.push(error),
+      };
+      const processes = onManualClock();
+      const delivered = await worker({ ...processes, directUrl, log });
+      const scheduling = await place.open();
+      await scheduling.schedule(aboutGeneration(uuidAt(1)), processes.clock.now() - 1);
+      await until(async () => {
+        await processes.clock.advance(100);
+        return delivered.length === 1;
+      });
+      await until(async () => {
+        await processes.clock.advance(5_000);
+        return lost.length > 0;
+      });
+      expect(String(lost[0])).to.include('does not hear this process');
+    } finally {
+      await place.empty();
+      await pooler.stop();
+    }
+  });
+
+  it('keep the connection while it hears', async () => {
+    const lost: unknown[] = [];
+    const log = { info: () => undefined, warn: (event: string) => void lost.push(event) };
+    const processes = onManualClock();
+    await worker({ ...processes, log });
+    const pid = async () => {
+      await listening(1);
+      return (await place.rows(`SELECT ${LISTENERS}`))[0]?.['pid'];
+    };
+    const before = await pid();
+    for (let checks = 0; checks < 4; checks += 1) {
+      await processes.clock.advance(15_000);
+      // The answer comes by a connection of its own.
+      await elapsed(50);
+    }
+    expect(await pid()).to.equal(before);
+    expect(lost).to.deep.equal([]);
+  });
+
+  it('announce many wake-ups with few notifications, and none that comes due much later', async () => {
+    const listener = new pg.Client({ connectionString: place.url });
+    await listener.connect();
+    try {
+      let heard = 0;
+      listener.on('notification', () => {
+        heard += 1;
+      });
+      await listener.query('LISTEN darkroom_wake_ups');
+      const scheduling = await place.open();
+      await scheduling.schedule(aboutGeneration(uuidAt(999)), Date.now() + 3_600_000);
+      await elapsed(50);
+      expect(heard).to.equal(0);
+      const begun = performance.now();
+      await Promise.all(
+        Array.from({ length: 300 }, (_, n) => scheduling.schedule(aboutGeneration(uuidAt(n)), Date.now())),
+      );
+      await elapsed(50);
+      const most = Math.ceil((performance.now() - begun) / 5);
+      console.log(`      300 wake-ups, ${heard} notifications`);
+      expect(heard).to.be.within(1, most);
+    } finally {
+      await listener.end();
+    }
+  });
+
+  it('are taken once, by many at the same time', async () => {
+    const takers = await Promise.all(Array.from({ length: 8 }, () => place.openStore(clock, 600_000)));
+    const [first = await place.openStore(clock, 600_000)] = takers;
+    await Promise.all(Array.from({ length: 200 }, (_, n) => first.put(uuidAt(n), clock.now() - n)));
+    const taken = await Promise.all(
+      takers.map(async (taker, index) => {
+        const keys: string[] = [];
+        let empty = 0;
+        while (empty < 3) {
+          const some = await taker.take(clock.now(), true, 1 + index);
+          expect(some.length).to.be.at.most(1 + index);
+          keys.push(...some.map(({ key }) => key));
+          empty = some.length === 0 ? empty + 1 : 0;
+        }
+        return keys;
+      }),
+    );
+    expect(taken.flat().toSorted()).to.deep.equal(Array.from({ length: 200 }, (_, n) => uuidAt(n)).toSorted());
+  });
+
+  it('leave the next statement of a connection as durable as before', async () => {
+    const connections = place.connect({ poolSize: 1 });
+    const { store } = await new PostgresWakeUps(connections).open({ clock, holdMs: 1_000, wokenBy: 'notifications' });
+    await store.put(uuidAt(1), 0);
+    const [taken] = await store.take(1, true, 1);
+    if (taken === undefined) throw new Error('It was not taken.');
+    expect((await connections.ask('SHOW synchronous_commit')).rows).to.deep.equal([{ synchronous_commit: 'on' }]);
+    await store.end(taken);
+    expect((await connections.ask('SHOW synchronous_commit')).rows).to.deep.equal([{ synchronous_commit: 'on' }]);
+    expect(await place.storedCount()).to.equal(0);
+  });
+
+  it('find each row by an index', async () => {
+    await place.rows(
+      `INSERT INTO ${TABLE} SELECT gen_random_uuid()::text, n, gen_random_uuid(), 0 FROM generate_series(1, 20000) AS n`,
+    );
+    await place.rows(`ANALYZE ${TABLE}`);
+    const client = new pg.Client({ connectionString: place.url });
+    await client.connect();
+    try {
+      for (const statement of STATEMENTS) {
+        const { rows } = await client.query({ text: `EXPLAIN (GENERIC_PLAN) ${statement}`, rowMode: 'array' });
+        expect(rows.join('\n'), statement).not.to.include(`Seq Scan on agenda_wake_ups`);
+      }
+    } finally {
+      await client.end();
+    }
+  });
+});
+
+describe('PostgresWakeUps', () => {
+  const place = new PostgresAgendaPlace('18', 'notifications');
+  before(async function prepare() {
+    await place.prepare(this);
+  });
+  beforeEach(() => place.rows('DROP SCHEMA IF EXISTS darkroom CASCADE'));
+  after(async () => {
+    await new PostgresWakeUps(place.connect()).migrate();
+    await place.remove();
+  });
+
+  const refused = (wokenBy: WokenBy) =>
+    AgendaWakeUps.open({ database: new PostgresWakeUps(place.connect()), clock, wokenBy }).catch(
+      (error: unknown) => error,
+    );
+
+  it('makes the table, says so, and finds nothing to do the next time', async () => {
+    const database = new PostgresWakeUps(place.connect());
+    expect(await database.missing()).to.deep.equal(['The table darkroom.agenda_wake_ups is missing.']);
+    expect(await database.migrate()).to.deep.equal(['Made the table darkroom.agenda_wake_ups.']);
+    expect(await database.missing()).to.deep.equal([]);
+    expect(await database.migrate()).to.deep.equal([]);
+  });
+
+  it('runs safely in many processes concurrently', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => new PostgresWakeUps(place.connect()).migrate()));
+    expect(await new PostgresWakeUps(place.connect()).missing()).to.deep.equal([]);
+  });
+
+  it('makes a missing index', async () => {
+    const database = new PostgresWakeUps(place.connect());
+    await database.migrate();
+    await place.rows('DROP INDEX darkroom.agenda_wake_ups_due');
+    expect(await database.migrate()).to.deep.equal(['Made the index agenda_wake_ups_due of darkroom.agenda_wake_ups.']);
+    expect(await database.missing()).to.deep.equal([]);
+  });
+
+  it('refuses another table of that name', async () => {
+    await place.rows('CREATE SCHEMA darkroom');
+    await place.rows(`CREATE TABLE ${TABLE} (subject text, at bigint)`);
+    const error: unknown = await new PostgresWakeUps(place.connect()).migrate().catch((fault: unknown) => fault);
+    expect(error)
+      .to.be.instanceOf(AgendaRefused)
+      .with.property('message')
+      .that.includes('lacks stamp uuid and fail_count integer');
+  });
+
+  it('is named in the error of a process that finds the database not ready', async () => {
+    expect(await refused('auto'))
+      .to.be.instanceOf(AgendaRefused)
+      .with.property('message')
+      .that.includes('darkroom migrate');
+  });
+
+  it('refuses change streams', async () => {
+    await new PostgresWakeUps(place.connect()).migrate();
+    expect(await refused('change-streams'))
+      .to.be.instanceOf(AgendaRefused)
+      .with.property('message')
+      .that.includes('agenda.woken_by');
+  });
+});
