@@ -53,9 +53,19 @@ export function openPostgres(options: PostgresOptions & ServerNeeds): Promise<Po
   return openChecked(options, checkMigrated);
 }
 
-/** The same to be read before `migratePostgres`: an empty database, or one of an older release, is as good. */
-export function lookIntoPostgres(options: PostgresOptions & ServerNeeds): Promise<PostgresStores> {
-  return openChecked(options, checkReadable);
+/**
+ * The same to be read before a migration: a database of an older release is as good. Undefined for one without tables, where
+ * there is nothing to be read.
+ */
+export async function lookIntoPostgres(options: PostgresOptions & ServerNeeds): Promise<PostgresStores | undefined> {
+  let isEmpty = false;
+  const stores = await openChecked(options, (connection, state) => {
+    checkReadable(connection, state);
+    isEmpty = state.version === 0;
+  });
+  if (!isEmpty) return stores;
+  await stores.close();
+  return undefined;
 }
 
 /** Brings the database up to date, and then what `beside` sets up in it; returns a line for each thing made. */

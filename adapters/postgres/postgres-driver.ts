@@ -98,7 +98,8 @@ export const postgresDriver: DatabaseDriver = {
 
   async inspectBeforeMigration(opening) {
     const { lookIntoPostgres } = await import('./open-postgres.js');
-    return opened(await lookIntoPostgres(optionsOf(opening)));
+    const stores = await lookIntoPostgres(optionsOf(opening));
+    return stores && opened(stores);
   },
 
   async migrate(opening, beside) {
