@@ -1,3 +1,4 @@
+import type { Log } from '../../core/log.js';
 import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import type { HalfHour } from '../../core/statistics/half-hour.js';
@@ -11,6 +12,7 @@ import { PostgresArtefactStore } from './postgres-artefact-store.js';
 import { PostgresClaimStore } from './postgres-claim-store.js';
 import { PostgresCredentialStore } from './postgres-credential-store.js';
 import { PostgresFingerprintStore } from './postgres-fingerprint-store.js';
+import { PostgresGenerationChanges, reportsChanges } from './postgres-generation-changes.js';
 import { PostgresGenerationSearch } from './postgres-generation-search.js';
 import { PostgresGenerationStore } from './postgres-generation-store.js';
 import { PostgresInstallation } from './postgres-installation.js';
@@ -30,6 +32,8 @@ export { PostgresRefused } from './errors.js';
 export interface PostgresStores extends Pick<Ports, DatabasePort> {
   readonly generations: PostgresGenerationStore;
   readonly wakeUpTable: PostgresWakeUpTable;
+  /** Undefined if the server, or its role, cannot report changes. */
+  readonly generationChanges: PostgresGenerationChanges | undefined;
   readonly installation: PostgresInstallation;
   /** For adapters of other technologies that keep something in the same database. */
   readonly db: PostgresDatabase;
@@ -44,12 +48,16 @@ export interface ServerNeeds {
   readonly replicas?: 0 | 1;
 }
 
+interface Logged {
+  readonly log?: Log;
+}
+
 /**
  * Opens the stores of a database that `migratePostgres` has made ready. Throws `PostgresRefused`, with one sentence, for one
  * that it has not, or that a newer release has made unreadable for this one, and for a server that may lose acknowledged writes;
  * and `StoreUnavailable` when the server does not answer.
  */
-export function openPostgres(options: PostgresOptions & ServerNeeds): Promise<PostgresStores> {
+export function openPostgres(options: PostgresOptions & ServerNeeds & Logged): Promise<PostgresStores> {
   return openChecked(options, checkMigrated);
 }
 
@@ -86,14 +94,17 @@ export async function migrated(
 }
 
 async function openChecked(
-  { replicas = 0, ...options }: PostgresOptions & ServerNeeds,
+  { replicas = 0, log, ...options }: PostgresOptions & ServerNeeds & Logged,
   check: (connection: PostgresConnection, state: SchemaState) => void,
 ): Promise<PostgresStores> {
   const connection = new PostgresConnection(options);
   try {
     await checkServer(connection, replicas);
     check(connection, await schemaState(connection));
-    return storesOver(connection);
+    return storesOver(
+      connection,
+      (await reportsChanges(connection)) ? new PostgresGenerationChanges(connection, log) : undefined,
+    );
   } catch (error) {
     await connection.close();
     throw connection.refusalOf(error);
@@ -101,7 +112,10 @@ async function openChecked(
 }
 
 /** The stores over a connection to a database that is known to be ready. */
-export function storesOver(connection: PostgresConnection): PostgresStores {
+export function storesOver(
+  connection: PostgresConnection,
+  generationChanges?: PostgresGenerationChanges,
+): PostgresStores {
   const generations = new PostgresGenerationStore(connection);
   const claims = new PostgresClaimStore(connection);
   return {
@@ -132,6 +146,7 @@ export function storesOver(connection: PostgresConnection): PostgresStores {
     halfHours: new PostgresNamedRecords<HalfHour>(connection, 'half_hours', 'slot', ({ slot }) => slot),
     erasures: new PostgresErasureStore(connection),
     wakeUpTable: new PostgresWakeUpTable(connection),
+    generationChanges,
     installation: new PostgresInstallation(connection),
     db: connection,
     isReady: () =>
@@ -139,7 +154,10 @@ export function storesOver(connection: PostgresConnection): PostgresStores {
         () => true,
         () => false,
       ),
-    close: () => connection.close(),
+    close: () => {
+      generationChanges?.close();
+      return connection.close();
+    },
   };
 }
 

@@ -88,7 +88,7 @@ export const postgresDriver: DatabaseDriver = {
 
   async open(opening) {
     const { openPostgres } = await import('./open-postgres.js');
-    return opened(await openPostgres(optionsOf(opening)));
+    return opened(await openPostgres({ ...optionsOf(opening), log: opening.log }));
   },
 
   async inspect(opening) {
@@ -132,6 +132,7 @@ function opened(stores: PostgresStores): OpenDatabase {
     stores,
     lent: lentBy(stores),
     installation: stores.installation,
+    ...(stores.generationChanges === undefined ? {} : { generationChanges: stores.generationChanges }),
     isExclusive: false,
     isReady: () => stores.isReady(),
     tidy: () => Promise.resolve(),

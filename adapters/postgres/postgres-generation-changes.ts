@@ -125,6 +125,18 @@ const MAX_SILENT_BEATS = 4;
 const SLOT_LOCK_MS = 5_000;
 const OPEN_MS = 20_000;
 
+/**
+ * Replicas take the same connections as streams do, and a synchronous one that finds none stops all writes: so many are left
+ * to them.
+ */
+const SPARE_SENDERS = 3;
+
+/** No row without the publication, from which a server of version 18 would stream nothing at all. */
+const SERVER = `
+  SELECT current_setting('synchronous_standby_names') <> '' AS waits,
+    current_setting('max_wal_senders')::int4 - (SELECT count(*) FROM pg_catalog.pg_stat_replication)::int4 AS senders
+  FROM pg_catalog.pg_publication WHERE pubname = '${PUBLICATION}'`;
+
 /** Pauses before the server is asked once more whether a transaction has ended: the first, and at most. */
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 200;
@@ -156,7 +168,8 @@ interface HeardChange {
 /**
  * One connection that receives changes, for as long as it lasts. The server sends a change once its transaction is in the
  * log of the primary. If the transaction waits for a synchronous replica then, a failover may still lose it: it has not
- * ended for other snapshots until the wait is over, so it is held back until a snapshot shows its end.
+ * ended for other snapshots until the wait is over, so it is held back until a snapshot shows its end. Only a wait that an
+ * administrator cancels ends without the replica.
  */
 class GenerationStream {
   private readonly slot = `darkroom_${randomUUID().replaceAll('-', '')}`;
@@ -216,13 +229,12 @@ class GenerationStream {
 
   private async start(client: Client): Promise<void> {
     await client.query(`SET lock_timeout = ${SLOT_LOCK_MS}`);
-    // A server of version 18 streams nothing from a publication that is not there.
-    const { rows } = await client.query<{ waits: boolean }>(`
-      SELECT current_setting('synchronous_standby_names') <> '' AS waits
-      FROM pg_catalog.pg_publication WHERE pubname = '${PUBLICATION}'`);
-    const [publication] = rows;
-    if (publication === undefined) throw new Error(`The database has no publication ${PUBLICATION}.`);
-    this.waits = publication.waits;
+    const { rows } = await client.query<{ waits: boolean; senders: number }>(SERVER);
+    const [server] = rows;
+    if (server === undefined) throw new Error(`The database has no publication ${PUBLICATION}.`);
+    if (server.senders < SPARE_SENDERS)
+      throw new Error(`Only ${server.senders} WAL senders are left for replicas; raise max_wal_senders.`);
+    this.waits = server.waits;
     await client.query(`CREATE_REPLICATION_SLOT ${this.slot} TEMPORARY LOGICAL pgoutput (SNAPSHOT 'nothing')`);
     client.connection.on('copyData', ({ chunk }: { readonly chunk: Buffer }) => this.receive(chunk));
     client.connection.once('replicationStart', () => this.started());

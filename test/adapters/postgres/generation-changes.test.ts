@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { PostgresConnection, type PostgresDatabase } from '../../../adapters/postgres/connection.js';
 import { migratePostgres } from '../../../adapters/postgres/migrate-postgres.js';
+import { openPostgres } from '../../../adapters/postgres/open-postgres.js';
 import { PostgresGenerationChanges, reportsChanges } from '../../../adapters/postgres/postgres-generation-changes.js';
 import { PostgresGenerationStore } from '../../../adapters/postgres/postgres-generation-store.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
@@ -190,15 +191,22 @@ for (const version of ['18', '15'] as const)
       try {
         await client.query('BEGIN');
         await client.query('SELECT pg_current_xact_id()');
+        const waitsForTransaction = async (): Promise<boolean> => {
+          const rows = await onDatabase(
+            database.url,
+            `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'`,
+          );
+          return rows.length === 1;
+        };
         const [closed, open] = [processes.open(database.url), processes.open(database.url)];
         const [never, told] = [new ToldListener(), new ToldListener()];
         closed.changes.follow(never);
-        await until(async () => (await slots()).length === 1);
+        await until(waitsForTransaction);
         closed.changes.close();
         // The server does not see that its client has gone while it waits for the transaction.
         await until(async () => (await slots()).length === 0);
         open.changes.follow(told);
-        await until(async () => (await slots()).length === 1);
+        await until(waitsForTransaction);
         await client.query('COMMIT');
         await until(() => told.openings === 1);
         expect([never.openings, told.interruptions]).to.deep.equal([0, 0]);
@@ -207,17 +215,23 @@ for (const version of ['18', '15'] as const)
       }
     });
 
-    it('are there for a role that may replicate', async () => {
+    it('are there for a role that may replicate, and may do nothing else', async () => {
       const role = `replicates_${randomBytes(4).toString('hex')}`;
       const url = new URL(database.url);
       url.username = role;
-      const asRole = processes.open(url.href).connection;
+      const { connection: asRole, changes } = processes.open(url.href);
       await onDatabase(database.url, `CREATE ROLE ${role} LOGIN`);
       try {
         expect(await reportsChanges(processes.open(database.url).connection)).to.equal(true);
         expect(await reportsChanges(asRole)).to.equal(false);
         await onDatabase(database.url, `ALTER ROLE ${role} REPLICATION`);
         expect(await reportsChanges(asRole)).to.equal(true);
+        const told = new ToldListener();
+        changes.follow(told);
+        await until(() => told.openings === 1);
+        await processes.open(database.url).generations.insert(aGeneration(1));
+        await until(() => told.records.length === 1);
+        await processes.end();
       } finally {
         await onDatabase(database.url, `DROP ROLE ${role}`);
       }
@@ -326,7 +340,30 @@ describe('The changes of generations on a PostgreSQL of their own', () => {
 
   it('are not there on a server that does not log for logical decoding', async function physical() {
     const server = await started(this, 'wal_level = replica');
-    expect(await reportsChanges(processes.open(server.url).connection)).to.equal(false);
+    const stores = await openPostgres({ url: server.url });
+    expect(stores.generationChanges).to.equal(undefined);
+    await stores.close();
+  });
+
+  it('end with the stores', async function ended() {
+    const stores = await openPostgres({ url: (await started(this)).url });
+    const told = new ToldListener();
+    stores.generationChanges?.follow(told);
+    await until(() => told.openings === 1);
+    await stores.close();
+    expect(told.interruptions).to.equal(1);
+  });
+
+  it('leave connections to the replicas', async function full() {
+    const { url } = await started(this, 'max_wal_senders = 5');
+    const [one, , third] = [processes.open(url), await followed(processes.open(url)), processes.open(url)];
+    await followed(one);
+    const late = new ToldListener();
+    third.changes.follow(late);
+    await sleep(500);
+    expect(late.openings).to.equal(0);
+    one.changes.close();
+    await until(() => late.openings === 1);
   });
 
   it('are interrupted when another server answers for the primary', async function former() {
@@ -436,6 +473,24 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
     );
     await until(() => told.records.length === 2);
     expect(told.records).to.deep.equal([aGeneration(1), aGeneration(2)]);
+  });
+
+  it('are given up, and open again later, when more of them wait than fit into memory', async () => {
+    const [reader, writer] = [processes.open(cluster.urlOf('a')), processes.open(cluster.urlOf('a'), PATIENCE_MS)];
+    const told = await followed(reader);
+    await cluster.freeze('b');
+    const written = writer.connection.ask(
+      `INSERT INTO darkroom.generations (id, account, app, kind, version, attention_at, doc)
+        SELECT gen_random_uuid(), '${uuidAt(1)}', '${uuidAt(2)}', 'generation', 0, 0, repeat('x', 1048576)
+        FROM generate_series(1, 65)`,
+    );
+    await until(() => told.interruptions === 1);
+    cluster.thaw('b');
+    await written;
+    await until(() => told.openings === 2);
+    await writer.generations.insert(aGeneration(1));
+    await until(() => told.records.length === 1);
+    expect(told.records).to.deep.equal([aGeneration(1)]);
   });
 
   it('are reported from when an operator lets writes go on without it', async () => {
