@@ -188,6 +188,8 @@ function settingsOf(timeoutMs: number): string {
     `SET statement_timeout = ${Math.ceil(SERVER_SHARE * timeoutMs)}`,
     `SET lock_timeout = ${Math.ceil(SERVER_SHARE * timeoutMs)}`,
     `SET idle_in_transaction_session_timeout = ${2 * timeoutMs}`,
+    // The warning that a write has not waited for its replica.
+    `SET client_min_messages = warning`,
     `SET application_name = 'darkroom'`,
   ].join('; ');
 }

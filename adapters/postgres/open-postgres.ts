@@ -25,6 +25,7 @@ import {
 } from './postgres-records.js';
 import { PostgresUsageStore } from './postgres-usage-store.js';
 import { PostgresWakeUpTable } from './postgres-wake-up-table.js';
+import { WRITE_NOTHING } from './trial-write.js';
 
 export type { PostgresOptions } from './connection.js';
 export { PostgresRefused } from './errors.js';
@@ -160,9 +161,6 @@ export function storesOver(
     },
   };
 }
-
-/** A message in the log of the server is a write like any other: it waits for the disk, and for a replica. */
-const WRITE_NOTHING = `SELECT pg_logical_emit_message(true, 'darkroom', '')`;
 
 const SETTINGS = `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS "isStandby", current_setting('fsync') AS fsync,
   current_setting('full_page_writes') AS "fullPageWrites", current_setting('synchronous_commit') AS "synchronousCommit",

@@ -3,6 +3,7 @@ import pg, { type PoolClient, type QueryResult } from 'pg';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { Login } from './connection-url.js';
 import { isAboutServer, isHopeless, leavesConnection } from './errors.js';
+import { TrialWrite } from './trial-write.js';
 
 export interface PoolOptions {
   /** One login for each server; one of them is the primary. */
@@ -27,8 +28,12 @@ const PROBE_MS = 1_000;
 const OTHERS_MS = 250;
 const FIRST_RETRY_MS = 25;
 const LAST_RETRY_MS = 500;
+/** The share of a call's time for the search, so that the call reports the reason of the search and not that it was late. */
+const SEARCH_SHARE = 0.9;
 const IDLE_MS = 30_000;
 const KEEP_ALIVE_MS = 10_000;
+/** How often the other servers are asked whether one of them has become the primary. */
+const WATCH_MS = 5_000;
 
 /** Whether the server takes writes, and the number of its history: each promotion begins one with a greater number. */
 const PROBE = `SELECT pg_is_in_recovery() AS standby, CASE WHEN pg_is_in_recovery() THEN 0
@@ -50,6 +55,8 @@ export class PrimaryPool {
   /** Changes with each primary that was found. */
   private term = 0;
   private isClosed = false;
+  private watching: NodeJS.Timeout | undefined;
+  private readonly trial = new TrialWrite(PROBE_MS);
 
   constructor(private readonly options: PoolOptions) {}
 
@@ -88,6 +95,8 @@ export class PrimaryPool {
 
   async close(): Promise<void> {
     this.isClosed = true;
+    clearInterval(this.watching);
+    this.trial.end();
     const { pool } = this;
     this.pool = undefined;
     await pool?.end();
@@ -99,7 +108,10 @@ export class PrimaryPool {
     this.searchOnce();
     const patience = new AbortController();
     try {
-      await Promise.race([this.searching, wait(this.options.timeoutMs, undefined, { signal: patience.signal })]);
+      await Promise.race([
+        this.searching,
+        wait(SEARCH_SHARE * this.options.timeoutMs, undefined, { signal: patience.signal }),
+      ]);
     } finally {
       patience.abort();
     }
@@ -131,18 +143,36 @@ export class PrimaryPool {
   private async search(): Promise<void> {
     for (let retryMs = FIRST_RETRY_MS; !this.isClosed; retryMs = Math.min(LAST_RETRY_MS, 2 * retryMs)) {
       const found = await this.askAll();
-      if (this.isClosed) return;
-      if (found !== undefined) {
+      if (found !== undefined && (await this.isUsable(found)) && !this.isClosed) {
         this.timeline = found.timeline;
         this.term += 1;
         this.primary = found.login;
         this.pool = this.openPool(found.login);
         this.fault = undefined;
+        if (this.options.logins.length > 1)
+          this.watching ??= setInterval(() => void this.lookForSuccessor(), WATCH_MS).unref();
         return;
       }
       if (isHopeless(this.fault)) throw this.noPrimary();
       await wait(retryMs);
     }
+    this.trial.end();
+  }
+
+  /** A process that begins also reads from a server that acknowledges no writes; one that lost its primary waits for both. */
+  private async isUsable({ login }: Candidate): Promise<boolean> {
+    if (this.term === 0) return true;
+    if (await this.trial.isAcknowledgedBy(login)) return true;
+    this.fault = this.trial.fault;
+    return false;
+  }
+
+  /** A former primary that was frozen for a while, or cut off from the others, is still connected and answers reads. */
+  private async lookForSuccessor(): Promise<void> {
+    if (this.searching !== undefined) return;
+    const { term } = this;
+    const found = await this.askAll();
+    if (found !== undefined && found.timeline > this.timeline) this.suspect(term);
   }
 
   /** A process that is new here knows no history yet, so it gives a new primary time to answer beside a former one. */
@@ -226,8 +256,9 @@ class WatchedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
     this.on('error', () => undefined);
-    this.on('notice', ({ message }) => {
-      if (message !== undefined && /synchronous replication/.test(message)) this.isUnsafe = true;
+    // The text is in the language of the server.
+    this.on('notice', ({ routine, message = '' }) => {
+      if (routine === 'SyncRepWaitForLSN' || /synchronous replication/.test(message)) this.isUnsafe = true;
     });
   }
 }

@@ -1,0 +1,238 @@
+/**
+ * Goal: one process loses nothing that it was told is written, goes on without a restart after a failover, never works on a
+ * former primary, and always ends its calls in time. Method: stores that know all hosts of a real cluster with synchronous
+ * replication, whose servers are killed, frozen, promoted and started again.
+ */
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { migrated, openPostgres, type PostgresStores } from '../../../adapters/postgres/open-postgres.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { anAccount, uuidAt } from '../../fixtures/stored-records.js';
+import { PostgresCluster } from '../../servers/postgres-cluster.js';
+import { orSkip } from '../../servers/servers.js';
+
+const TIMEOUT_MS = 1_000;
+/** What a busy machine may add to it. */
+const SLACK_MS = 2_000;
+const POOL_SIZE = 4;
+const CALLERS = 30;
+/** The search for a primary asks each server by a connection of its own, and may have one more for a write. */
+const SEARCHING = 3;
+const LOOK_EVERY_MS = 20;
+
+describe('failover of PostgreSQL', () => {
+  let cluster: PostgresCluster;
+  let stores: PostgresStores;
+  let made = 0;
+
+  beforeEach(async function start() {
+    cluster = await orSkip(this, PostgresCluster.start({ replicas: 1, synchronousStandbyNames: '*' }));
+    await migrated({ url: cluster.url });
+    stores = await openPostgres(options());
+  });
+  afterEach(async () => {
+    await (stores as PostgresStores | undefined)?.close();
+    await (cluster as PostgresCluster | undefined)?.close();
+  });
+
+  const options = () => ({ url: cluster.url, replicas: 1 as const, poolSize: POOL_SIZE, timeoutMs: TIMEOUT_MS });
+
+  /** The number of an account that was written. */
+  async function write(into = stores): Promise<number> {
+    made += 1;
+    const number = made;
+    await into.accounts.create(anAccount(number));
+    return number;
+  }
+
+  const isThere = async (number: number, from = stores) => (await from.accounts.read(uuidAt(number))) !== null;
+
+  /** Tries until it is written. */
+  async function written(into = stores): Promise<number> {
+    for (;;) {
+      try {
+        return await write(into);
+      } catch (error) {
+        expect(error).to.be.instanceOf(StoreUnavailable);
+      }
+    }
+  }
+
+  /** Writes by many at once until `isOver`, and returns what was acknowledged, and how long each failed call took. */
+  async function underLoad(isOver: () => boolean) {
+    const acknowledged: number[] = [];
+    const failedMs: number[] = [];
+    const caller = async () => {
+      while (!isOver()) {
+        const beganAt = performance.now();
+        try {
+          acknowledged.push(await write());
+        } catch (error) {
+          expect(error).to.be.instanceOf(StoreUnavailable);
+          failedMs.push(performance.now() - beganAt);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: CALLERS }, caller));
+    return { acknowledged, failedMs };
+  }
+
+  /** The replica takes over, and waits for no other one. */
+  async function failOver(): Promise<void> {
+    await cluster.promote('b');
+    await cluster.setSynchronousStandbyNames('');
+  }
+
+  it('continues on the replica after a crash of the primary, with all that was acknowledged', async () => {
+    let isOver = false;
+    const load = underLoad(() => isOver);
+    await sleep(300);
+    await cluster.kill('a');
+    await failOver();
+    const after = await written();
+    isOver = true;
+    const { acknowledged } = await load;
+    expect(acknowledged.length).to.be.greaterThan(CALLERS);
+    for (const number of [...acknowledged, after]) expect(await isThere(number), String(number)).to.equal(true);
+  });
+
+  it('never uses a former primary that was started again', async () => {
+    await cluster.kill('a');
+    await failOver();
+    await written();
+    // It says that it takes writes, and nothing keeps it from acknowledging them.
+    await cluster.restart('a');
+    const [own] = await onNode('a', 'SELECT pg_is_in_recovery() AS "isReplica"');
+    expect(own?.['isReplica']).to.equal(false);
+    await cluster.kill('b');
+    await expectUnavailable(write());
+    expect(await expectUnavailable(write())).to.match(/^No PostgreSQL server takes writes/);
+    await cluster.restart('b');
+    const after = await written();
+    expect(await accountsOn('b')).to.include(uuidAt(after));
+    expect(await accountsOn('a')).not.to.include(uuidAt(after));
+
+    const another = await openPostgres({ ...options(), replicas: 0 });
+    try {
+      const first = await written(another);
+      expect(await accountsOn('b')).to.include(uuidAt(first));
+    } finally {
+      await another.close();
+    }
+  });
+
+  it('ends calls in time while the primary is frozen, and continues after a promotion', async () => {
+    const before = await write();
+    let isOver = false;
+    const load = underLoad(() => isOver);
+    await cluster.freeze('a');
+    await sleep(2 * TIMEOUT_MS);
+    await failOver();
+    const after = await written();
+    cluster.thaw('a');
+    await sleep(300);
+    isOver = true;
+    const { acknowledged, failedMs } = await load;
+    expect(failedMs.length).to.be.at.least(CALLERS);
+    expect(Math.max(...failedMs)).to.be.lessThan(TIMEOUT_MS + SLACK_MS);
+    const onPrimary = await accountsOn('b');
+    for (const number of [before, after, ...acknowledged]) expect(onPrimary).to.include(uuidAt(number));
+  });
+
+  it('leaves a former primary that was frozen, also if it only reads', async () => {
+    await write();
+    await cluster.freeze('a');
+    await failOver();
+    const another = await openPostgres({ ...options(), replicas: 0 });
+    const after = await written(another).finally(() => another.close());
+    cluster.thaw('a');
+    expect(await isThere(after), 'still on the former primary').to.equal(false);
+    while (!(await isThere(after).catch(() => false))) await sleep(LOOK_EVERY_MS);
+  });
+
+  it('acknowledges no write whose wait for the replica was cancelled', async () => {
+    await cluster.freeze('b');
+    const writing = expectUnavailable(write());
+    let cancelled: unknown;
+    while (cancelled !== true) {
+      const [row] = await onNode(
+        'a',
+        `SELECT pg_cancel_backend(pid) AS cancelled FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
+      );
+      cancelled = row?.['cancelled'];
+    }
+    expect(await writing).to.match(/wait for its replica was cancelled/);
+    // It was written, and would be lost by a failover.
+    expect(await accountsOn('a')).to.include(uuidAt(made));
+    cluster.thaw('b');
+    await written();
+  });
+
+  for (const { what, node } of [
+    { what: 'primary', node: 'a' },
+    { what: 'replica', node: 'b' },
+  ])
+    it(`opens no more connections while the ${what} is frozen`, async () => {
+      let isOver = false;
+      const load = underLoad(() => isOver);
+      await sleep(200);
+      await cluster.freeze(node);
+      const looking = node === 'b' ? mostConnections(() => isOver) : undefined;
+      await sleep(6 * TIMEOUT_MS);
+      cluster.thaw(node);
+      const most = looking ?? mostConnections(() => isOver);
+      await written();
+      isOver = true;
+      await load;
+      // Those of the time before the outage may still be waiting.
+      expect(await most).to.be.within(1, 2 * POOL_SIZE + SEARCHING);
+    });
+
+  /** The most connections to the primary that it had at a time. */
+  async function mostConnections(isOver: () => boolean): Promise<number> {
+    const client = await clientOf('a');
+    let most = 0;
+    try {
+      while (!isOver()) {
+        const { rows } = await client.query<{ count: number }>(
+          `SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+        );
+        most = Math.max(most, rows[0]?.count ?? 0);
+        await sleep(LOOK_EVERY_MS);
+      }
+    } finally {
+      await client.end();
+    }
+    return most;
+  }
+
+  const accountsOn = async (name: string) =>
+    (await onNode(name, 'SELECT id FROM darkroom.accounts')).map(({ id }) => id);
+
+  async function onNode(name: string, statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const client = await clientOf(name);
+    try {
+      return (await client.query<Record<string, unknown>>(statement)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function clientOf(name: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: cluster.urlOf(name) });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+});
+
+/** Returns the message. */
+async function expectUnavailable(call: Promise<unknown>): Promise<string> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.be.instanceOf(StoreUnavailable);
+  return (error as StoreUnavailable).message;
+}
