@@ -145,7 +145,8 @@ describe('failover of PostgreSQL', () => {
     await cluster.freeze('a');
     await failOver();
     const another = await openPostgres({ ...options(), replicas: 0 });
-    const after = await written(another).finally(() => another.close());
+    const after = await written(another);
+    await another.close();
     cluster.thaw('a');
     expect(await isThere(after), 'still on the former primary').to.equal(false);
     while (!(await isThere(after).catch(() => false))) await sleep(LOOK_EVERY_MS);
