@@ -119,16 +119,12 @@ export class PostgresConnection implements PostgresDatabase {
   async connectDirectly({ applicationName, replication }: DirectOptions): Promise<pg.Client> {
     let isLate = false;
     const connecting = async () => {
-      const config = {
-        ...(await this.directPool.primaryLogin()),
+      const client = await this.directPool.connect({
         application_name: applicationName,
         keepAlive: true,
         connectionTimeoutMillis: this.timeoutMs,
         ...(replication === undefined ? {} : { replication }),
-      };
-      const client = new pg.Client(config);
-      client.on('error', () => undefined);
-      await client.connect();
+      });
       if (isLate) await client.end();
       return client;
     };

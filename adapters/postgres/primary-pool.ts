@@ -87,10 +87,18 @@ export class PrimaryPool {
     }
   }
 
-  /** The login of the server that takes writes. Rejects with `StoreUnavailable` if none does in time. */
-  async primaryLogin(): Promise<Login> {
-    await this.ready();
-    return this.primary as Login;
+  /** A connection of its own to the primary, which the caller ends. Rejects with `StoreUnavailable` and the driver's errors. */
+  async connect(config: pg.ClientConfig): Promise<pg.Client> {
+    const [, term] = await this.ready();
+    const client = new pg.Client({ ...this.primary, ...config });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      if (isAboutServer(error)) this.suspect(term);
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
