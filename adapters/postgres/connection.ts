@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { type Cancellation, throwIfAborted } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { whileWanted, within } from '../bounded-wait.js';
