@@ -4,10 +4,12 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
+import { Notifications } from '../../../adapters/agenda/postgres/notifications.js';
 import { PostgresWakeUps } from '../../../adapters/agenda/postgres/postgres-wake-ups.js';
 import { STATEMENTS, TABLE } from '../../../adapters/agenda/postgres/wake-up-rows.js';
 import { AgendaRefused, type WokenBy } from '../../../adapters/agenda/wake-up-store.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import { until } from '../../fixtures/clocks.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { ServerProcess } from '../../servers/server-process.js';
@@ -190,6 +192,51 @@ describe('AgendaWakeUps in PostgreSQL', () => {
       }
     } finally {
       await client.end();
+    }
+  });
+});
+
+describe('WakeUpRows while no replica confirms a write', () => {
+  const place = new PostgresAgendaPlace('18', 'notifications');
+  let server: ServerProcess | undefined;
+  before(async function own() {
+    server = await orSkip(this, ServerProcess.start('postgres-18'));
+    await place.prepareOn(server);
+  });
+  after(async () => {
+    await place.rows('ALTER SYSTEM RESET synchronous_standby_names');
+    await place.rows('SELECT pg_reload_conf()');
+    await place.remove();
+    await server?.stop();
+  });
+
+  it('takes, ends and announces, and refuses to schedule', async () => {
+    const store = await place.openStore(clock, 600_000);
+    await store.put(uuidAt(1), clock.now());
+    const hasty = new PostgresWakeUps(place.connect({ timeoutMs: 1_000 }));
+    const { store: scheduling } = await hasty.open({ clock, holdMs: 600_000, wokenBy: 'polling' });
+    const listener = new pg.Client({ connectionString: place.url });
+    await listener.connect();
+    try {
+      const heard: string[] = [];
+      listener.on('notification', ({ payload = '' }) => heard.push(payload));
+      await listener.query('LISTEN darkroom_wake_ups');
+      await place.rows(`ALTER SYSTEM SET synchronous_standby_names = 'absent'`);
+      await place.rows('SELECT pg_reload_conf()');
+      // The server's processes read the setting one after the other.
+      await until(() =>
+        scheduling.put(uuidAt(2), clock.now() + 3_600_000).then(
+          () => false,
+          (error: unknown) => error instanceof StoreUnavailable,
+        ),
+      );
+      const [taken] = await store.take(clock.now(), true, 10);
+      expect(taken).to.include({ key: uuidAt(1) });
+      if (taken !== undefined) await store.end(taken);
+      await new Notifications(place.connect(), clock).announce(clock.now());
+      await until(() => heard.length === 1);
+    } finally {
+      await listener.end();
     }
   });
 });

@@ -109,6 +109,7 @@ export interface ConnectionsOptions {
   readonly pending?: PendingRequests;
   readonly directUrl?: string;
   readonly poolSize?: number;
+  readonly timeoutMs?: number;
 }
 
 /** The connections of one process. */
