@@ -12,6 +12,7 @@ import type { DatabasePort, Ports } from '../core/ports/ports.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
 import type { CatalogImport } from './catalog-import.js';
 import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
+import type { CopiedRow, CopiedTableName } from './copied-tables.js';
 import type { SignedObjectGate } from './signed-object-gate.js';
 
 /**
@@ -102,11 +103,31 @@ export interface OpenDatabase {
   readonly generationChanges?: GenerationChanges;
   /** Whether no other process takes leases and claims in it while this one is open, and the one before has ended. */
   readonly isExclusive: boolean;
+  /**
+   * All rows of a table, some at a time; each once, if nothing is written meanwhile. Throws `StoreUnavailable`. Absent where an
+   * installation cannot be copied from this database.
+   */
+  rows?(table: CopiedTableName): AsyncIterable<readonly CopiedRow[]>;
   /** Whether it responds and accepts writes. Never throws. */
   isReady(): Promise<boolean>;
   /** Deferred work of the store itself, a bounded piece of it. Throws `StoreUnavailable`. */
   tidy(): Promise<void>;
   close(options?: CloseOptions): Promise<void>;
+}
+
+/** A database that an installation is copied into. Methods throw one sentence, and `StoreUnavailable`. */
+export interface CopyTarget {
+  /** The stores that show whether the ledgers of the copy are right. */
+  readonly stores: Pick<DatabaseStores, 'accounts' | 'generations' | 'usage'>;
+  readonly installation: Installation;
+  /** Removes what an interrupted copy has left. From now on no process opens the database, until `finish`. */
+  begin(): Promise<void>;
+  /** Adds rows, at most `ROWS_AT_ONCE`. Durable on return. */
+  write(table: CopiedTableName, rows: readonly CopiedRow[]): Promise<void>;
+  rows(table: CopiedTableName): AsyncIterable<readonly CopiedRow[]>;
+  /** The copy is complete: the database may be used. */
+  finish(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** How sentences and log lines name a database. Never holds a secret. */
@@ -152,6 +173,11 @@ export interface DatabaseDriver extends StoreDriverBase {
    * `beside` is called last, with what the database lends, and sets up what wake-ups need in it.
    */
   migrate(opening: Opening, beside: (lent: Lent) => Promise<readonly string[]>): Promise<readonly string[]>;
+  /**
+   * Makes the database ready for the copy of an installation. Throws one sentence if it is in use. Absent where no installation
+   * can be copied to.
+   */
+  openCopyTarget?(opening: Opening): Promise<CopyTarget>;
 }
 
 /** Thrown when the place that objects are kept in does not exist. */

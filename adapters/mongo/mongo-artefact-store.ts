@@ -139,7 +139,7 @@ function contentOf(artefact: Artefact): Omit<ArtefactDocument, '_id'> {
   };
 }
 
-function artefactOf({ _id, owner, alias, data, ...rest }: ArtefactDocument): Artefact {
+export function artefactOf({ _id, owner, alias, data, ...rest }: ArtefactDocument): Artefact {
   const kind = _id.slice(0, _id.indexOf(':'));
   const own = (text: string | undefined) => text?.slice(kind.length + 1);
   return present<Artefact>({

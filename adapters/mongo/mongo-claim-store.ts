@@ -80,7 +80,7 @@ function documentOf(claim: Claim): ClaimDocument {
   return { _id: idOf(claim), version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt };
 }
 
-function claimOf({ accountId, appId, operation, key }: ClaimKey, document: ClaimDocument): Claim {
+export function claimOf({ accountId, appId, operation, key }: ClaimKey, document: ClaimDocument): Claim {
   const { version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt } = document;
   const [subjectId, bootId] = [textOf(subject), boot && textOf(boot)];
   const content = { version, digest, subjectId, createdAt, leaseExpiresAt, bootId, removeAt };

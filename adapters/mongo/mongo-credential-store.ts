@@ -88,10 +88,10 @@ function changeableOf(key: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'diges
   return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, monthlyCap };
 }
 
-function appOf({ _id, account, name, createdAt }: AppDocument): App {
+export function appOf({ _id, account, name, createdAt }: AppDocument): App {
   return { appId: textOf(_id), accountId: textOf(account), name, createdAt };
 }
 
-function keyOf({ _id, account, app, ...rest }: KeyDocument): ApiKey {
+export function keyOf({ _id, account, app, ...rest }: KeyDocument): ApiKey {
   return present<ApiKey>({ keyId: textOf(_id), accountId: textOf(account), appId: textOf(app), ...rest });
 }

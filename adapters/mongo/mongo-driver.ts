@@ -101,6 +101,7 @@ function opened(stores: MongoStores, { clock }: Opening): OpenDatabase {
     // distinguished from programming errors.
     lent: { 'wake-up-table': stores.wakeUpTable, 'mongodb': stores },
     installation: stores.installation,
+    rows: (table) => stores.rows(table),
     ...(stores.generationChanges === undefined ? {} : { generationChanges: stores.generationChanges }),
     isExclusive: false,
     isReady: () => stores.isReady(),

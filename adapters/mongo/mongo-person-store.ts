@@ -98,7 +98,7 @@ function personOf({ account, email, record }: PersonDocument): Person {
   return { ...(JSON.parse(record) as Person), accountId: textOf(account), email };
 }
 
-function identityOf({ _id, person, linkedAt }: IdentityDocument): OutsideIdentity {
+export function identityOf({ _id, person, linkedAt }: IdentityDocument): OutsideIdentity {
   const [issuer, subject] = JSON.parse(_id) as [string, string];
   return { issuer, subject, personId: textOf(person), linkedAt };
 }

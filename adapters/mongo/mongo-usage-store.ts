@@ -171,11 +171,11 @@ function writeOf({ row, expectedSequence }: UsageChange): AnyBulkWriteOperation<
   return { insertOne: { document: { _id, account, day, ...app, ...of, ...sums } } };
 }
 
-function useRowOf(document: UseDocument): UseRow {
+export function useRowOf(document: UseDocument): UseRow {
   return { ...countedOf(document), credentialId: document.credential, modelKey: document.model };
 }
 
-function traceRowOf(document: TraceDocument): TraceRow {
+export function traceRowOf(document: TraceDocument): TraceRow {
   return { ...countedOf(document), clientTraceId: document.trace };
 }
 

@@ -4,6 +4,7 @@ import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import type { HalfHour } from '../../core/statistics/half-hour.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import type { CopiedRow, CopiedTableName } from '../copied-tables.js';
 import { MongoConnection, type MongoOptions, MongoRefused } from './connection.js';
 import { checkReadable, indexFaults, ledgerFormOf, type SchemaState, schemaVersions } from './migrate-mongo.js';
 import { MongoAcceptances } from './mongo-acceptances.js';
@@ -19,6 +20,7 @@ import { MongoInstallation } from './mongo-installation.js';
 import type { LedgerForm } from './mongo-ledger.js';
 import { MongoPersonStore } from './mongo-person-store.js';
 import { MongoDeliveryStore, MongoErasureStore, MongoUploadStore, NamedDocuments } from './mongo-records.js';
+import { rowsOf } from './mongo-rows.js';
 import { MongoUsageStore } from './mongo-usage-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
@@ -31,6 +33,8 @@ export interface MongoStores extends Pick<Ports, DatabasePort> {
   readonly claims: MongoClaimStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
+  /** All rows of a table, some at a time. Throws `StoreUnavailable`. */
+  rows(table: CopiedTableName): AsyncIterable<readonly CopiedRow[]>;
   /** Undefined if the server has no change streams, or only delayed ones. */
   readonly generationChanges: MongoGenerationChanges | undefined;
   /** For adapters of other technologies that keep something in the same database. */
@@ -104,6 +108,7 @@ export function storesOver(
     erasures: new MongoErasureStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
+    rows: (table) => rowsOf(connection, accounts, table),
     generationChanges,
     db,
     ask: (operation) => connection.ask(operation),

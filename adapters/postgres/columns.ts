@@ -18,7 +18,7 @@ import {
 } from '../rows/tables.js';
 import type { SqlValue } from './connection.js';
 
-const SQL_TYPES = { text: 'text', json: 'text', uuid: 'uuid', int: 'int8' } as const;
+const SQL_TYPES = { text: 'text', json: 'text', uuid: 'uuid', int: 'int8', bytes: 'bytea' } as const;
 
 /** The columns of a table in PostgreSQL: the SQL that names them, beside their mapping. Places are numbered from `from`. */
 export class Columns<R extends object> extends RowMapping<R> {

@@ -24,8 +24,25 @@ export async function schemaState(connection: PostgresConnection): Promise<Schem
 const READ_STATE = `SELECT coalesce(max(number), 0)::int AS version, coalesce(max(readable_from), 0)::int AS "readableFrom"
   FROM darkroom.migrations`;
 
-/** Refuses a database that a newer release has changed so that this one would damage it. */
-export function checkReadable(connection: PostgresConnection, { version, readableFrom }: SchemaState): void {
+/** Marks a database that an installation is copied into, in a way that every release refuses to use it. */
+const COPYING = { number: 0, readableFrom: 2_147_483_647 } as const;
+
+/** Whether a copy into this database has begun and not finished. */
+export function isBeingCopied({ readableFrom }: SchemaState): boolean {
+  return readableFrom === COPYING.readableFrom;
+}
+
+export const BEGIN_COPY = `INSERT INTO darkroom.migrations (number, name, readable_from)
+  VALUES (${COPYING.number}, 'An installation is being copied', ${COPYING.readableFrom}) ON CONFLICT DO NOTHING`;
+export const END_COPY = `DELETE FROM darkroom.migrations WHERE number = ${COPYING.number}`;
+
+/** Refuses a database that a newer release has changed so that this one would damage it, and one that is not copied yet. */
+export function checkReadable(connection: PostgresConnection, state: SchemaState): void {
+  const { version, readableFrom } = state;
+  if (isBeingCopied(state))
+    throw new PostgresRefused(
+      `The copy of an installation into database ${connection.address.database} has not finished; run darkroom copy again.`,
+    );
   if (readableFrom > MIGRATIONS.length)
     throw new PostgresRefused(
       `Database ${connection.address.database} has schema ${version}, which this release cannot read; use the release that wrote it, or a later one.`,
@@ -42,7 +59,7 @@ export function checkMigrated(connection: PostgresConnection, state: SchemaState
 }
 
 /** One migration at a time in a database, by a lock of its own name. */
-const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended('darkroom migrations', 0))`;
+export const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended('darkroom migrations', 0))`;
 /**
  * How long a migration waits for the statements of running processes. While an `ALTER TABLE` waits, everything behind it waits
  * too, so it gives up soon and tries again.
@@ -56,11 +73,16 @@ const RETRY_MS = 500;
  * each. Throws `PostgresRefused` and `StoreUnavailable`.
  */
 export async function migratePostgres(connection: PostgresConnection): Promise<readonly string[]> {
+  checkReadable(connection, await schemaState(connection));
+  return applyMigrations(connection);
+}
+
+/** The same without a look at what the database holds. */
+export async function applyMigrations(connection: PostgresConnection): Promise<readonly string[]> {
   const lines: string[] = [];
   const client = await connection.connectDirectly({ applicationName: 'darkroom migrate' });
   try {
     await client.query(PREPARE);
-    checkReadable(connection, await schemaState(connection));
     for (const index of MIGRATIONS.keys()) if (await applied(client, index)) lines.push(lineOf(index));
     return lines;
   } catch (error) {

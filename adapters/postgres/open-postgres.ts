@@ -177,7 +177,7 @@ interface ServerSettings {
 }
 
 /** Refuses a server that is too old, or that may lose what it has acknowledged. */
-async function checkServer(connection: PostgresConnection, replicas: 0 | 1): Promise<void> {
+export async function checkServer(connection: PostgresConnection, replicas: 0 | 1): Promise<void> {
   const found = (await connection.ask(SETTINGS)).rows[0] as unknown as ServerSettings;
   const where = `PostgreSQL at ${connection.address.hosts}`;
   if (found.version < OLDEST_VERSION)

@@ -106,6 +106,11 @@ export const postgresDriver: DatabaseDriver = {
     const { migrated } = await import('./open-postgres.js');
     return migrated(optionsOf(opening), (stores) => beside(lentBy(stores)));
   },
+
+  async openCopyTarget(opening) {
+    const { openCopyTarget } = await import('./postgres-copy.js');
+    return openCopyTarget(optionsOf(opening));
+  },
 };
 
 type Resolved = PostgresOptions & ServerNeeds & Required<Pick<PostgresOptions, 'poolSize' | 'timeoutMs'>>;

@@ -208,6 +208,18 @@ export function generationArrays(records: readonly GenerationRecord[]): readonly
   );
 }
 
+/** The columns of a record that is copied from another database as this text. */
+export function columnsOfGeneration(text: string): Row {
+  const record = recordFrom<GenerationRecord>(text);
+  const values = changedValues(record);
+  return {
+    account: record.accountId,
+    app: record.appId,
+    ...Object.fromEntries(CHANGED.map(([name], index) => [name, values[index]])),
+    doc: text,
+  };
+}
+
 function changedValues(record: GenerationRecord): (string | number | null)[] {
   const values = [record.version, record.dueAt, recordText(record), record.kind];
   // A tombstone counts in no sum and is in no list.

@@ -123,16 +123,18 @@ function recordsOf<R extends { readonly dueAt: number }>(rows: readonly Row[]): 
   return rows.map((row) => recordFrom<R>(row['doc'] as string));
 }
 
+const UPLOADS: RecordTable<UploadRecord> = {
+  name: 'uploads',
+  idOf: ({ uploadId }) => uploadId,
+  beside: ['account', 'app', 'unfinished', 'bytes'],
+  valuesBeside: counted,
+  changesBeside: true,
+};
+
 /** Uploads in PostgreSQL. */
 export class PostgresUploadStore extends PostgresRecords<UploadRecord> implements UploadStore {
   constructor(db: PostgresDatabase) {
-    super(db, {
-      name: 'uploads',
-      idOf: ({ uploadId }) => uploadId,
-      beside: ['account', 'app', 'unfinished', 'bytes'],
-      valuesBeside: counted,
-      changesBeside: true,
-    });
+    super(db, UPLOADS);
   }
 
   async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
@@ -157,13 +159,20 @@ function counted(record: UploadRecord): readonly SqlValue[] {
   return usage ? [record.accountId, record.appId, usage.unfinished, usage.bytes] : [null, null, null, null];
 }
 
+const ERASURES: RecordTable<Erasure> = {
+  name: 'erasures',
+  idOf: ({ erasureId }) => erasureId,
+  beside: [],
+  valuesBeside: () => [],
+};
+
 /**
  * Requests that something be erased, in PostgreSQL. The server removes former versions of rows by itself, and the words of a
  * search index when it is built again.
  */
 export class PostgresErasureStore extends PostgresRecords<Erasure> implements ErasureStore {
   constructor(db: PostgresDatabase) {
-    super(db, { name: 'erasures', idOf: ({ erasureId }) => erasureId, beside: [], valuesBeside: () => [] });
+    super(db, ERASURES);
   }
 
   removeRemains(): Promise<RemainsRemoval> {
@@ -175,21 +184,23 @@ export class PostgresErasureStore extends PostgresRecords<Erasure> implements Er
   }
 }
 
+const DELIVERIES: RecordTable<Delivery> = {
+  name: 'deliveries',
+  idOf: ({ deliveryId }) => deliveryId,
+  beside: ['created_at', 'endpoint', 'app', 'account', 'generation'],
+  valuesBeside: ({ createdAt, endpointId, appId, accountId, generationId }) => [
+    createdAt,
+    endpointId,
+    appId,
+    accountId,
+    generationId ?? null,
+  ],
+};
+
 /** Webhook deliveries in PostgreSQL. */
 export class PostgresDeliveryStore extends PostgresRecords<Delivery> implements DeliveryStore {
   constructor(db: PostgresDatabase) {
-    super(db, {
-      name: 'deliveries',
-      idOf: ({ deliveryId }) => deliveryId,
-      beside: ['created_at', 'endpoint', 'app', 'account', 'generation'],
-      valuesBeside: ({ createdAt, endpointId, appId, accountId, generationId }) => [
-        createdAt,
-        endpointId,
-        appId,
-        accountId,
-        generationId ?? null,
-      ],
-    });
+    super(db, DELIVERIES);
   }
 
   async list(
@@ -208,6 +219,26 @@ export class PostgresDeliveryStore extends PostgresRecords<Delivery> implements 
       cursorAt({ createdAt, id: deliveryId }),
     );
   }
+}
+
+/** What the columns beside the text of a record have, for one that is copied from another database. */
+export const COLUMNS_BESIDE = {
+  uploads: (text: string) => columnsBeside(UPLOADS, text),
+  deliveries: (text: string) => columnsBeside(DELIVERIES, text),
+  erasures: (text: string) => columnsBeside(ERASURES, text),
+} as const;
+
+function columnsBeside<R extends { readonly version: number; readonly dueAt: number }>(
+  { beside, valuesBeside }: RecordTable<R>,
+  text: string,
+): Row {
+  const record = recordFrom<R>(text);
+  const values = valuesBeside(record);
+  return {
+    version: record.version,
+    attention_at: record.dueAt,
+    ...Object.fromEntries(beside.map((name, index) => [name, values[index]])),
+  };
 }
 
 /** Records by name, each written onto the version that its writer saw; 0 means none. */

@@ -1,10 +1,10 @@
 /**
- * The field that a column has, and after a colon its type: a UUID, an integer, a record as the text of its JSON, else a text.
- * Text and integers of a record are the values of the row; how a store writes a UUID is its own matter.
+ * The field that a column has, and after a colon its type: a UUID, an integer, a record as the text of its JSON, bytes in
+ * hexadecimal, else a text. Text and integers of a record are the values of the row; how a store writes a UUID is its own matter.
  */
-export type StoredField<R> = `${keyof R & string}${'' | ':uuid' | ':int' | ':json'}`;
+export type StoredField<R> = `${keyof R & string}${'' | ':uuid' | ':int' | ':json' | ':bytes'}`;
 
-export type ColumnType = 'text' | 'uuid' | 'int' | 'json';
+export type ColumnType = 'text' | 'uuid' | 'int' | 'json' | 'bytes';
 
 export interface Column {
   readonly name: string;

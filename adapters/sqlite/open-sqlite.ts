@@ -5,6 +5,7 @@ import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import type { HalfHour } from '../../core/statistics/half-hour.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import type { CopiedRow, CopiedTableName } from '../copied-tables.js';
 import {
   checkRights,
   createPrivately,
@@ -18,6 +19,7 @@ import { BackgroundCheck, type CheckOutcome, damagedFile, requireIntegrity, SMAL
 import { SqliteReader } from './reader.js';
 import { migrate } from './schema.js';
 import { ServerLock } from './server-lock.js';
+import { rowsOf } from './sqlite-rows.js';
 import { SqliteAcceptances } from './sqlite-acceptances.js';
 import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteArtefactStore } from './sqlite-artefact-store.js';
@@ -57,6 +59,8 @@ export interface SqliteStores extends Pick<Ports, DatabasePort> {
   readonly generations: SqliteGenerationStore;
   readonly wakeUpTable: SqliteWakeUpTable;
   readonly installation: SqliteInstallation;
+  /** All rows of a table, some at a time. Throws `StoreUnavailable`. */
+  rows(table: CopiedTableName): AsyncIterable<readonly CopiedRow[]>;
   /** Writes acknowledged by this process, and the transactions they took. */
   readonly counters: { readonly writes: number; readonly commits: number };
   /**
@@ -191,6 +195,7 @@ function storesOver(
     erasures: new SqliteErasureStore(db),
     wakeUpTable: new SqliteWakeUpTable(db),
     installation: new SqliteInstallation(db),
+    rows: (table) => rowsOf(reader, table),
     counters: writer.counters,
     isWritable: () => writer.isWritable,
     isExclusive: lock !== undefined,

@@ -74,6 +74,7 @@ async function openFolder(options: SqliteOptions): Promise<OpenDatabase> {
     stores,
     lent: { 'wake-up-table': stores.wakeUpTable },
     installation: stores.installation,
+    rows: (table) => stores.rows(table),
     isExclusive: stores.isExclusive,
     isReady: async () =>
       stores.isWritable() &&

@@ -12,7 +12,7 @@ import { addModels } from './commands/models.js';
 import { addPeople } from './commands/people.js';
 import { addProviders } from './commands/providers.js';
 import { addServe } from './commands/serve.js';
-import { addBackup, addMigrate, addRecover, addVerify } from './commands/stores.js';
+import { addBackup, addCopy, addMigrate, addRecover, addVerify } from './commands/stores.js';
 import { addUsage } from './commands/usage.js';
 import { addWebhooks } from './commands/webhooks.js';
 import { asCalled } from './called-as.js';
@@ -89,6 +89,7 @@ export function createProgram(io: CliIo): CliCommand {
     addVerify,
     addRecover,
     addBackup,
+    addCopy,
   ];
   for (const add of ofOperators) add(program);
   return program;

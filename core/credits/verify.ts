@@ -21,6 +21,12 @@ export interface Verification {
   readonly findings: readonly string[];
 }
 
+/** What is verified, and by which time and bounds. */
+export type Books = Pick<Money, 'accounts' | 'usage'> &
+  Pick<Work, 'generations'> &
+  Pick<Machine, 'clock' | 'settings'> &
+  Call;
+
 /** A check's progress: the records examined so far. */
 export type VerifyProgress = Omit<Verification, 'findings'>;
 
@@ -34,10 +40,7 @@ export type OnVerified = (so: VerifyProgress) => Promise<void>;
  * other. Keeps, of one account at a time, some 350 bytes for each generation, grant and adjustment, and the rows of usage
  * of two days.
  */
-export async function verifyCredits(
-  context: Money & Work & Machine & Call,
-  onVerified?: OnVerified,
-): Promise<Verification> {
+export async function verifyCredits(context: Books, onVerified?: OnVerified): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
   const findings: string[] = [];
   const yieldNow: Yield = async () => onVerified?.({ ...total });
@@ -63,7 +66,7 @@ export async function verifyCredits(
 
 /** An account that is looked at, and how. */
 interface Look {
-  readonly context: Money & Work & Machine & Call;
+  readonly context: Books;
   readonly accountId: string;
   readonly pages: Pages;
   readonly yieldNow: Yield;
@@ -159,7 +162,7 @@ async function usageCheck(look: Look, list: UsageList): Promise<UsageCheck> {
 }
 
 /** Traces are listed from a row onwards, without cursors. */
-function tracesOf({ usage, call }: Money & Call, accountId: string, range: DayRange): Read<TraceRow> {
+function tracesOf({ usage, call }: Books, accountId: string, range: DayRange): Read<TraceRow> {
   let after: TraceRow | undefined;
   return async ({ limit }) => {
     const items = await usage.listTraces(accountId, range, { limit, ...(after === undefined ? {} : { after }) }, call);
@@ -172,7 +175,7 @@ function tracesOf({ usage, call }: Money & Call, accountId: string, range: DayRa
  * A create may be between its hold and its generation. An older hold is not explained by that, and recovery should have
  * ended it.
  */
-function oldHolds({ clock, settings }: Machine, { holds }: Account): Map<string, Hold> {
+function oldHolds({ clock, settings }: Books, { holds }: Account): Map<string, Hold> {
   const oldest = clock.now() - 10 * (settings.claimLeaseMs + settings.recoveryGraceMs);
   return new Map([...holds].filter(([, { heldAt }]) => heldAt < oldest));
 }

@@ -130,6 +130,40 @@ async function openAsServer(config: Config): Promise<void> {
   }
 }
 
+const ABOUT_COPY = `No process may use the installation, nor the new database, which must be empty. Outputs and uploads are not copied: both
+configurations name the same place, or it is copied by other means before. An interrupted copy is not used; the next one
+starts over.`;
+
+/** `darkroom copy`: moves a stopped installation from SQLite or MongoDB to PostgreSQL. */
+export function addCopy(program: CliCommand): void {
+  const { io } = program;
+  storeCommand(program, 'copy')
+    .description('copy a stopped installation into the empty PostgreSQL database of another configuration')
+    .requiredOption('--to <file>', 'the configuration that names the new database')
+    .examples(['darkroom copy --config darkroom.yaml --to postgres.yaml'], ABOUT_COPY)
+    .action((options: StoreOptions & { readonly to: string }) => copy(io, options));
+}
+
+async function copy(io: CliIo, options: StoreOptions & { readonly to: string }): Promise<void> {
+  const [source, target] = [await configOf(io, options), await configOf(io, { config: options.to })];
+  const { copyInstallation } = await import('../../copy/copy-installation.js');
+  const { rows, verified, hasSameObjects } = await copyInstallation(source, target, (line) => {
+    if (!options.json) say(io, line);
+  });
+  const places = [placeText(source), placeText(target)] as const;
+  const text = `${places[0]} is copied to ${places[1]}; ${countedBooks(verified)} agree.`;
+  const sentence = (found: string) => `The copy is complete, but its ledgers do not match in ${found}.`;
+  const notes = hasSameObjects
+    ? []
+    : ['Outputs and uploads are not part of it; copy them as docs/operating/postgres.md says.'];
+  const json = { ...dataPlace(target).json, rows, has_same_objects: hasSameObjects, ...verified };
+  show(io, { json, notes, ...agreement(verified.findings, text, sentence) }, options);
+}
+
+function placeText(config: Config): string {
+  return dataPlace(config).text;
+}
+
 /** `darkroom verify`: recomputes every account from its ledger. */
 export function addVerify(program: CliCommand): void {
   operatorCommand(program, 'verify')
