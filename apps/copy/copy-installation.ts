@@ -12,6 +12,7 @@ import type { ProviderUse } from '../../core/providers/provider-use.js';
 import { verifyCredits, type Verification } from '../../core/credits/verify.js';
 import type { Config } from '../config/config.js';
 import { inspectDatabase, objectsOpeningOf, openingOf, placeOf, QUIETLY } from '../stores/open-database.js';
+import { type CopiedObjects, ObjectCopy } from './copy-objects.js';
 import { type DataFolderLock, isDataFolderLocked, lockDataFolder } from '../wiring/built-in-drivers.js';
 import { readSecrets } from '../wiring/secrets.js';
 
@@ -27,14 +28,14 @@ export interface Copied {
   /** The rows of each table. */
   readonly rows: Readonly<Record<CopiedTableName, number>>;
   readonly verified: Verification;
-  /** Whether the target uses the objects of the source. If not, they are copied by other means. */
-  readonly hasSameObjects: boolean;
+  /** Absent where the target uses the objects of the source, or those of a folder that was copied with all files. */
+  readonly objects?: CopiedObjects;
 }
 
 /**
  * Copies the database of a stopped installation into the empty one of another configuration, and compares the two: the rows of
- * every table, and the ledgers of the copy with its accounts and generations. Until all agree, no process opens the target;
- * when it is interrupted, the next copy starts over. The source is only read. Throws `CopyRefused`, one sentence of a
+ * every table, and the ledgers of the copy with its accounts and generations. Objects are copied from one driver's store to
+ * another's. Until all agree, no process opens the target; when it is interrupted, the next copy starts over. The source is only read. Throws `CopyRefused`, one sentence of a
  * driver, and `StoreUnavailable`.
  */
 export async function copyInstallation(
@@ -88,6 +89,7 @@ async function copyInto(to: CopyTarget, { from, source, target, facts, tell }: C
     sums.set(table, sum);
     if (sum.rows > 0) tell(`Copied ${sum.rows} ${sum.rows === 1 ? 'row' : 'rows'} of ${table}.`);
   }
+  const objects = await copyObjects(source, target, read);
   for (const [table, sum] of sums) {
     if (!sum.equals(await sumOf(to.rows(table))))
       throw new CopyRefused(`The copy of ${table} differs from what was read; run darkroom copy again.`);
@@ -99,11 +101,24 @@ async function copyInto(to: CopyTarget, { from, source, target, facts, tell }: C
   const { clock } = QUIETLY;
   const verified = await verifyCredits({ ...to.stores, clock, settings: target.settings });
   // Findings are the source's own, as every row is the same: they do not keep the copy from being used.
-  const { secret, objects } = facts;
-  if (objects !== undefined) refuseOther(target, await to.installation.claim({ secret, objects }));
+  const { secret, objects: identity } = facts;
+  if (identity !== undefined) refuseOther(target, await to.installation.claim({ secret, objects: identity }));
   await to.finish();
   const rows = Object.fromEntries([...sums].map(([table, sum]) => [table, sum.rows])) as Copied['rows'];
-  return { rows, verified, hasSameObjects: facts.hasSameObjects };
+  return { rows, verified, ...(objects === undefined ? {} : { objects }) };
+}
+
+/** Names of files are digests of their keys, so that only this program can put them elsewhere. */
+async function copyObjects(source: Config, target: Config, read: RowsOf): Promise<CopiedObjects | undefined> {
+  if (source.stores.objects.driver === target.stores.objects.driver) return undefined;
+  const copy = await ObjectCopy.open(source, target);
+  try {
+    for (const table of ['uploads', 'generations'] as const)
+      for await (const rows of read(table)) for (const [, text] of rows) await copy.copyOf(table, text as string);
+    return copy.copied;
+  } finally {
+    await copy.close();
+  }
 }
 
 type RowsOf = (table: CopiedTableName) => AsyncIterable<readonly CopiedRow[]>;
@@ -187,9 +202,8 @@ async function* recordsOf<R>(read: RowsOf, table: 'boot_leases' | 'provider_uses
 
 interface Facts {
   readonly secret: string;
-  /** The identity of objects outside the data folder, which must be the source's if that has one. */
+  /** The identity of objects outside the data folder. */
   readonly objects?: string;
-  readonly hasSameObjects: boolean;
 }
 
 /** What both must have in common. Throws one sentence for another secret, or other objects. */
@@ -204,20 +218,15 @@ async function sharedFacts(source: Config, target: Config, from: OpenDatabase): 
       `${target.secretFile} has another secret than ${source.secretFile}, and no API key would be valid; copy the file.`,
     );
   const { driver } = target.stores.objects;
-  if (driver.isInDataFolder) return { secret, hasSameObjects: isSameFolder(source, target) };
-  const { identity: objects } = await driver.inspect(objectsOpeningOf(target, QUIETLY));
-  if (objects === undefined) return { secret, hasSameObjects: false };
-  const isElsewhere = !source.stores.objects.driver.isInDataFolder;
-  if (isElsewhere && (await from.installation.check({ objects })) !== 'same')
+  if (driver.isInDataFolder) return { secret };
+  const { identity: objects, unmade } = await driver.inspect(objectsOpeningOf(target, QUIETLY));
+  if (objects === undefined) throw new CopyRefused(`${unmade}; run darkroom migrate with the new configuration first.`);
+  const isSameDriver = source.stores.objects.driver === driver;
+  if (isSameDriver && (await from.installation.check({ objects })) !== 'same')
     throw new CopyRefused(
       `The objects of the new configuration are not those that ${placeOf(source).name} was first used with; name the same bucket, or a whole copy of it.`,
     );
-  return { secret, objects, hasSameObjects: isElsewhere };
-}
-
-function isSameFolder(source: Config, target: Config): boolean {
-  const isFolder = [source, target].every(({ stores }) => stores.objects.driver.isInDataFolder === true);
-  return isFolder && source.dataFolder === target.dataFolder;
+  return { secret, objects };
 }
 
 function refuseOther(target: Config, compared: ComparedFacts): void {

@@ -130,9 +130,9 @@ async function openAsServer(config: Config): Promise<void> {
   }
 }
 
-const ABOUT_COPY = `No process may use the installation, nor the new database, which must be empty. Outputs and uploads are not copied: both
-configurations name the same place, or it is copied by other means before. An interrupted copy is not used; the next one
-starts over.`;
+const ABOUT_COPY = `No process may use the installation, nor the new database, which must be empty. Outputs and uploads are copied from a
+folder to a bucket; otherwise both configurations name the same place. An interrupted copy is not used; the next one starts
+over.`;
 
 /** `darkroom copy`: moves a stopped installation from SQLite or MongoDB to PostgreSQL. */
 export function addCopy(program: CliCommand): void {
@@ -147,21 +147,15 @@ export function addCopy(program: CliCommand): void {
 async function copy(io: CliIo, options: StoreOptions & { readonly to: string }): Promise<void> {
   const [source, target] = [await configOf(io, options), await configOf(io, { config: options.to })];
   const { copyInstallation } = await import('../../copy/copy-installation.js');
-  const { rows, verified, hasSameObjects } = await copyInstallation(source, target, (line) => {
+  const { rows, verified, objects } = await copyInstallation(source, target, (line) => {
     if (!options.json) say(io, line);
   });
-  const places = [placeText(source), placeText(target)] as const;
-  const text = `${places[0]} is copied to ${places[1]}; ${countedBooks(verified)} agree.`;
+  const [from, to] = [dataPlace(source).text, dataPlace(target).text];
+  const files = objects === undefined ? '' : `, with ${counted(objects.objects, 'object')}`;
+  const text = `${from} is copied to ${to}${files}; ${countedBooks(verified)} agree.`;
   const sentence = (found: string) => `The copy is complete, but its ledgers do not match in ${found}.`;
-  const notes = hasSameObjects
-    ? []
-    : ['Outputs and uploads are not part of it; copy them as docs/operating/postgres.md says.'];
-  const json = { ...dataPlace(target).json, rows, has_same_objects: hasSameObjects, ...verified };
-  show(io, { json, notes, ...agreement(verified.findings, text, sentence) }, options);
-}
-
-function placeText(config: Config): string {
-  return dataPlace(config).text;
+  const json = { ...dataPlace(target).json, rows, ...(objects === undefined ? {} : { objects }), ...verified };
+  show(io, { json, ...agreement(verified.findings, text, sentence) }, options);
 }
 
 /** `darkroom verify`: recomputes every account from its ledger. */

@@ -16,7 +16,13 @@ export class RecordedConnection extends PostgresConnection {
 
 /** The types that our parsers turn into texts, numbers, booleans and lists of texts. `numeric`, for example, is not one. */
 const READ_TYPES = ['uuid', 'text', 'int8', 'int4', 'bool', 'json', '_text'];
-const TYPE_OF: Readonly<Record<ColumnType, string>> = { text: 'text', json: 'text', uuid: 'uuid', int: 'int8' };
+const TYPE_OF: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  json: 'text',
+  uuid: 'uuid',
+  int: 'int8',
+  bytes: 'bytea',
+};
 
 /** Those that read a table of one row whole. */
 const ONE_ROW = [/^SELECT secret, objects FROM darkroom\.installation$/, /FROM darkroom\.migrations$/];

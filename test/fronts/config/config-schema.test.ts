@@ -111,6 +111,7 @@ describe('the JSON Schema of the configuration', () => {
   for (const name of [
     'config/darkroom.example.yaml',
     'config/distributed.example.yaml',
+    'config/postgres.example.yaml',
     'deploy/config/darkroom.yaml',
     'deploy/image/darkroom.yaml',
   ]) {

@@ -20,7 +20,8 @@ import { forAllSync } from '../../harness/for-all.js';
 // Method: files in a fresh folder and made-up environments, with all messages compared; the example file is compared
 // with the code in both directions.
 
-const DISTRIBUTED = fileURLToPath(new URL('../../../../config/distributed.example.yaml', import.meta.url));
+const exampleAt = (name: string) => fileURLToPath(new URL(`../../../../config/${name}.example.yaml`, import.meta.url));
+const DISTRIBUTED = exampleAt('distributed');
 
 const PROVIDER_KINDS = BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider')
   .map(({ name }) => name)
@@ -378,13 +379,17 @@ describe('configuration', () => {
     expect((await loadConfig({ folder, environment: {} })).providers.size).to.equal(0);
   });
 
-  it('accepts the example of several processes in every role', async () => {
-    for (const role of ['all', 'rest', 'worker'] as const) {
-      const config = await loadConfig({ file: DISTRIBUTED, role, folder, environment: {} });
-      expect(config).to.deep.include({ role, secretFile: join(folder, 'darkroom.secret') });
-      expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
-    }
-  });
+  for (const [name, database] of [
+    ['distributed', 'mongo'],
+    ['postgres', 'postgres'],
+  ] as const)
+    it(`accepts the example of several processes on ${database} in every role`, async () => {
+      for (const role of ['all', 'rest', 'worker'] as const) {
+        const config = await loadConfig({ file: exampleAt(name), role, folder, environment: {} });
+        expect(config).to.deep.include({ role, secretFile: join(folder, 'darkroom.secret') });
+        expect(driverNames(config)).to.deep.equal({ database, objects: 'minio', wakeUps: 'agenda' });
+      }
+    });
 
   it('reads every key from its variable', async () => {
     const wrong = Object.fromEntries([...CONFIG_KEYS.keys()].map((path) => [variableOf(path), '\0']));
