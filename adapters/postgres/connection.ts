@@ -5,8 +5,11 @@ import { whileWanted, within } from '../bounded-wait.js';
 import { type PostgresAddress, readConnectionUrl } from './connection-url.js';
 import {
   DATABASE_MISSING,
+  hasNoTls,
   isAuthenticationFailure,
   isRolledBack,
+  isUntrusted,
+  NOT_ALLOWED,
   PostgresRefused,
   sqlStateOf,
   storeError,
@@ -138,14 +141,29 @@ export class PostgresConnection implements PostgresDatabase {
 
   /** The reason why a server cannot be used, as one sentence with its address, for opening. */
   refusalOf(error: unknown): unknown {
-    const { hosts, database } = this.address;
+    const { hosts, database, logins } = this.address;
     const where = `PostgreSQL at ${hosts}`;
     const cause = error instanceof StoreUnavailable ? error.cause : error;
     if (isAuthenticationFailure(cause))
       return new PostgresRefused(`${where} does not accept the user name and password.`, error);
+    if (isUntrusted(cause))
+      return new PostgresRefused(
+        `${where} has a certificate that is not accepted (${(cause as Error).message}); name its authority in postgres.ca_file, and the host as the certificate does.`,
+        error,
+      );
+    if (hasNoTls(cause))
+      return new PostgresRefused(
+        `${where} offers no TLS; turn ssl on there, or write sslmode=disable on a private network.`,
+        error,
+      );
     if (sqlStateOf(cause) === DATABASE_MISSING)
       return new PostgresRefused(
         `${where} has no database ${database}; create it first, or correct postgres.url.`,
+        error,
+      );
+    if (sqlStateOf(cause) === NOT_ALLOWED)
+      return new PostgresRefused(
+        `${where} refuses user ${logins[0]?.user ?? ''} what Darkroom does in database ${database} (${(cause as Error).message}); make that user its owner.`,
         error,
       );
     if (error instanceof StoreUnavailable)

@@ -25,6 +25,7 @@ const BUSY = /^(55P03|57014|40|53)/;
 
 const AUTHENTICATION_FAILED = /^28/;
 export const DATABASE_MISSING = '3D000';
+export const NOT_ALLOWED = '42501';
 export const TABLE_MISSING = '42P01';
 export const SCHEMA_MISSING = '3F000';
 
@@ -44,9 +45,21 @@ export function isAboutServer(error: unknown): boolean {
   return isOutage(error) && !BUSY.test(sqlStateOf(error) ?? '');
 }
 
-/** Whether another try cannot help before somebody changes the login or creates the database. */
+/** Whether another try cannot help before somebody changes the login or the certificate, or creates the database. */
 export function isHopeless(error: unknown): boolean {
-  return isAuthenticationFailure(error) || sqlStateOf(error) === DATABASE_MISSING;
+  return (
+    isAuthenticationFailure(error) || isUntrusted(error) || hasNoTls(error) || sqlStateOf(error) === DATABASE_MISSING
+  );
+}
+
+/** Whether TLS did not accept the certificate of the server. */
+export function isUntrusted(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof pg.DatabaseError || !('code' in error)) return false;
+  return typeof error.code === 'string' && /CERT|SIGNATURE|HOSTNAME|^INVALID_/.test(error.code);
+}
+
+export function hasNoTls(error: unknown): boolean {
+  return error instanceof Error && error.message === 'The server does not support SSL connections';
 }
 
 /** Whether a connection can be used after this error: the server has answered, and has not ended its side. */
@@ -63,6 +76,8 @@ export function isRolledBack(error: unknown): boolean {
 }
 
 export function isAuthenticationFailure(error: unknown): boolean {
+  // The client itself ends a login for which it has no password.
+  if (error instanceof Error && error.message.startsWith('SASL: ')) return true;
   return AUTHENTICATION_FAILED.test(sqlStateOf(error) ?? '');
 }
 

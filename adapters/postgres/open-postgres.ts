@@ -162,39 +162,39 @@ export function storesOver(
   };
 }
 
-const SETTINGS = `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS "isStandby", current_setting('fsync') AS fsync,
+const SETTINGS = `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
   current_setting('full_page_writes') AS "fullPageWrites", current_setting('synchronous_commit') AS "synchronousCommit",
-  current_setting('synchronous_standby_names') AS "standbyNames"`;
+  current_setting('synchronous_standby_names') AS "standbyNames", current_setting('transaction_read_only') AS "readOnly"`;
 const OLDEST_VERSION = 150_000;
 
-interface ServerSettings {
+/** Settings of a server in this database, by PostgreSQL's names of their values. */
+export interface ServerSettings {
   readonly version: number;
-  readonly isStandby: boolean;
   readonly fsync: string;
   readonly fullPageWrites: string;
   readonly synchronousCommit: string;
   readonly standbyNames: string;
+  readonly readOnly: string;
 }
 
-/** Refuses a server that is too old, or that may lose what it has acknowledged. */
+/** Refuses a server that is too old, takes no writes, or may lose what it has acknowledged. */
 export async function checkServer(connection: PostgresConnection, replicas: 0 | 1): Promise<void> {
   const found = (await connection.ask(SETTINGS)).rows[0] as unknown as ServerSettings;
-  const where = `PostgreSQL at ${connection.address.hosts}`;
-  if (found.version < OLDEST_VERSION)
-    throw new PostgresRefused(`${where} is older than version 15; use version 15 or later.`);
-  if (found.isStandby)
-    throw new PostgresRefused(
-      `${where} is a replica, which takes no writes; name the primary, or all servers, in postgres.url.`,
-    );
+  const fault = serverFault(found, replicas);
+  if (fault !== undefined) throw new PostgresRefused(`PostgreSQL at ${connection.address.hosts} ${fault}.`);
+}
+
+/** What a server is that is too old, takes no writes, or may lose those it has acknowledged: the end of a sentence. */
+export function serverFault(found: ServerSettings, replicas: 0 | 1): string | undefined {
+  if (found.version < OLDEST_VERSION) return 'is older than version 15; use version 15 or later';
+  if (found.readOnly === 'on')
+    return 'takes no writes: it is a replica, or default_transaction_read_only is on; name the primary, or all servers, in postgres.url';
   const lost = 'so acknowledged writes could be lost';
   if (found.fsync === 'off' || found.fullPageWrites === 'off')
-    throw new PostgresRefused(`${where} has fsync or full_page_writes off, ${lost}; turn both on.`);
+    return `has fsync or full_page_writes off, ${lost}; turn both on`;
   if (['off', 'local'].includes(found.synchronousCommit))
-    throw new PostgresRefused(
-      `${where} has synchronous_commit ${found.synchronousCommit}, ${lost}; set it to on for this database.`,
-    );
+    return `has synchronous_commit ${found.synchronousCommit}, ${lost}; set it to on for this database`;
   if (replicas === 1 && found.standbyNames === '')
-    throw new PostgresRefused(
-      `${where} has no synchronous_standby_names, but postgres.replicas is 1: a failover would lose writes; set it, for example to ANY 1 (b, c).`,
-    );
+    return 'has no synchronous_standby_names, but postgres.replicas is 1: a failover would lose writes; set it, for example to ANY 1 (b, c)';
+  return undefined;
 }
