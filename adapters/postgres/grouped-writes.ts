@@ -26,6 +26,8 @@ interface Waiting<T> {
 export class GroupedWrites<T> {
   private waiting: Waiting<T>[] = [];
   private underWay = 0;
+  /** The keys in statements that are under way: two of one key would have no order, and wait for each other's lock. */
+  private readonly keysUnderWay = new Set<string>();
   private isPlanned = false;
 
   constructor(private readonly writing: GroupedWriting<T>) {}
@@ -44,26 +46,30 @@ export class GroupedWrites<T> {
   }
 
   private begin(): void {
-    while (this.underWay < AT_ONCE && this.waiting.length > 0) {
+    while (this.underWay < AT_ONCE) {
+      const group = this.next();
+      if (group.size === 0) return;
       this.underWay += 1;
-      void this.run(this.next()).finally(() => {
+      for (const key of group.keys()) this.keysUnderWay.add(key);
+      void this.run([...group.values()]).finally(() => {
         this.underWay -= 1;
+        for (const key of group.keys()) this.keysUnderWay.delete(key);
         this.begin();
       });
     }
   }
 
-  /** The first of each key, in the order in which they were asked for. */
-  private next(): readonly Waiting<T>[] {
+  /** The first of each key that is not under way, in the order in which they were asked for. */
+  private next(): ReadonlyMap<string, Waiting<T>> {
     const group = new Map<string, Waiting<T>>();
     const left: Waiting<T>[] = [];
     for (const one of this.waiting) {
       const key = this.writing.keyOf(one.write);
-      if (group.size < MOST && !group.has(key)) group.set(key, one);
+      if (group.size < MOST && !group.has(key) && !this.keysUnderWay.has(key)) group.set(key, one);
       else left.push(one);
     }
     this.waiting = left;
-    return [...group.values()];
+    return group;
   }
 
   private async run(group: readonly Waiting<T>[]): Promise<void> {
