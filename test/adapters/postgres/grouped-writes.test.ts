@@ -149,7 +149,9 @@ describe('Writes in groups', () => {
 
 const WRITERS = 8;
 const RECORDS = 60;
-const ROUNDS = 12;
+const ROUNDS = 4;
+/** The record that another holds until every writer waits. */
+const HELD = 30;
 
 for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPooled)) {
   describe(`Writers of the same records on ${title}`, () => {
@@ -173,8 +175,16 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       const stores = connections.map((connection) => storesOver(connection).generations);
       const numbers = Array.from({ length: RECORDS }, (_, n) => n + 1);
       for (const n of numbers) await stores[0]?.insert(aGeneration(n, { version: 0 }));
-      const applied = await contend(numbers, (writer, n, expected) =>
-        stores[writer]!.replace(aGeneration(n, { version: expected + 1, dueAt: writer }), expected),
+      await addOthers(
+        'generations',
+        'id, account, app, kind, version, attention_at, doc',
+        `gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'void', 0, 0, ''`,
+      );
+      const applied = await contend(
+        numbers,
+        (writer, n, expected) =>
+          stores[writer]!.replace(aGeneration(n, { version: expected + 1, dueAt: writer }), expected),
+        (writing) => beside(`darkroom.generations WHERE id = '${uuidAt(HELD)}'`, writing),
       );
       expect(applied).to.deep.equal(versionsOf(numbers));
       for (const n of numbers) expect((await stores[0]?.read(uuidAt(n)))?.version).to.equal(ROUNDS);
@@ -184,8 +194,16 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
     it('apply no sequence of a row of usage twice, and never deadlock', async () => {
       const stores = connections.map((connection) => storesOver(connection).usage);
       const numbers = Array.from({ length: RECORDS }, (_, n) => n + 1);
-      const applied = await contend(numbers, (writer, n, expectedSequence) =>
-        stores[writer]!.apply([{ row: useAt(n, expectedSequence + 1), expectedSequence }]),
+      await addOthers(
+        'usage',
+        'account, day, credential, model, app_use, last_sequence, generations, failed, reserved, charged, released',
+        `gen_random_uuid(), '', '', '', '', 0, 0, 0, 0, 0, 0`,
+      );
+      const applied = await contend(
+        numbers,
+        (writer, n, expectedSequence) =>
+          stores[writer]!.apply([{ row: useAt(n, expectedSequence + 1), expectedSequence }]),
+        (writing) => beside(`darkroom.usage WHERE credential = 'credential ${HELD}'`, writing),
       );
       expect(applied).to.deep.equal(versionsOf(numbers));
       const rows = await stores[0]!.read(numbers.map((n) => useAt(n, 0)));
@@ -204,6 +222,26 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       await Promise.all([one.end(), other.end()]);
       expect(await deadlocks()).to.equal(1);
     });
+
+    /** Rows beside those that are written, so that each of these is found by its key, in the order of the statement. */
+    async function addOthers(table: string, names: string, values: string): Promise<void> {
+      const client = await connect();
+      await client.query(`INSERT INTO darkroom.${table} (${names}) SELECT ${values} FROM generate_series(1, 20000)`);
+      await client.query(`ANALYZE darkroom.${table}`);
+      await client.end();
+    }
+
+    /** Holds a row until every writer waits for it, or for another writer: were locks taken in any order, they would meet. */
+    async function beside(row: string, writing: () => Promise<void>): Promise<void> {
+      const [holder, observer] = [await connect(), await connect()];
+      await holder.query(`BEGIN; SELECT FROM ${row} FOR UPDATE`);
+      const written = writing();
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      while (((await observer.query(waiting)).rowCount ?? 0) < WRITERS) await turn();
+      await holder.query('ROLLBACK');
+      await written;
+      await Promise.all([holder.end(), observer.end()]);
+    }
 
     async function connect(): Promise<pg.Client> {
       const client = new pg.Client(place.url);
@@ -229,21 +267,25 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
 async function contend(
   numbers: readonly number[],
   write: (writer: number, n: number, expected: number) => Promise<'applied' | 'conflict'>,
+  beside: (writing: () => Promise<void>) => Promise<void>,
 ): Promise<readonly string[]> {
   const applied: string[] = [];
   for (let expected = 0; expected < ROUNDS; expected += 1) {
-    await Promise.all(
-      Array.from({ length: WRITERS }, async (_, writer) => {
-        // Each begins elsewhere, and every other one goes backwards.
-        const turned = [...numbers.slice(writer * 7), ...numbers.slice(0, writer * 7)];
-        const own = writer % 2 === 0 ? turned : turned.toReversed();
-        await Promise.all(
-          own.map(async (n) => {
-            if ((await write(writer, n, expected)) === 'applied') applied.push(`${n} at ${expected}`);
-          }),
-        );
-      }),
-    );
+    const writing = async (): Promise<void> =>
+      void (await Promise.all(
+        Array.from({ length: WRITERS }, async (_, writer) => {
+          // Each begins elsewhere, and every other one goes backwards.
+          const turned = [...numbers.slice(writer * 7), ...numbers.slice(0, writer * 7)];
+          const own = writer % 2 === 0 ? turned : turned.toReversed();
+          await Promise.all(
+            own.map(async (n) => {
+              if ((await write(writer, n, expected)) === 'applied') applied.push(`${n} at ${expected}`);
+            }),
+          );
+        }),
+      ));
+    // Of the first version there may be no row yet.
+    await (expected === 0 ? writing() : beside(writing));
   }
   return applied.toSorted();
 }
