@@ -302,6 +302,8 @@ function listOf(
 
 function readPlace(cursor: string): Place {
   const [createdAt = '', generationId = ''] = cursor.split('.');
+  // One that no list has given out continues after the end.
+  if (!/^\d{1,15}$/.test(createdAt)) return { createdAt: 0, generationId };
   return { createdAt: Number(createdAt), generationId };
 }
 

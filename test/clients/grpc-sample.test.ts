@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readPage, ROOT } from '../docs/pages.js';
 import { freePort } from '../servers/free-port.js';
-import { DISTRIBUTED, type OpenLane } from '../service/lanes.js';
+import { ON_MONGO, type OpenLane } from '../service/lanes.js';
 import { LiveService, type Tenant } from '../service/live-service.js';
 import { behaving, type EndedSample, runSample } from './samples.js';
 
@@ -88,7 +88,7 @@ describe('the gRPC sample for Node', () => {
   });
 
   it('makes one picture while two processes restart one after the other during the watch', async function () {
-    const lane = (await DISTRIBUTED[0]?.open(this)) as OpenLane;
+    const lane = (await ON_MONGO[0]?.open(this)) as OpenLane;
     const shared = { lane, catalog: SLOW };
     const first = await start(shared);
     // The stores are removed once, with the first.

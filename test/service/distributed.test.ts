@@ -10,7 +10,7 @@ import { freePort } from '../servers/free-port.js';
 import { freshBucket } from '../servers/fresh-places.js';
 import { s3Client } from '../servers/readiness.js';
 import { s3Server } from '../servers/servers.js';
-import { DISTRIBUTED, type OpenLane } from './lanes.js';
+import { ON_MONGO, type OpenLane } from './lanes.js';
 import { Client } from './live-service.js';
 import { Place } from './place.js';
 
@@ -18,7 +18,7 @@ describe('a start over unusable shared stores', () => {
   let lane: OpenLane | undefined;
   let place: Place;
   before(async function open() {
-    lane = await DISTRIBUTED[0]?.open(this);
+    lane = await ON_MONGO[0]?.open(this);
     place = new Place(lane?.config ?? {});
   });
   after(async () => {
@@ -192,7 +192,7 @@ describe('SQLite with other objects than before', () => {
     DARKROOM_STORES_WAKE_UPS: 'timers',
   });
   before(async function open() {
-    lane = await DISTRIBUTED[0]?.open(this);
+    lane = await ON_MONGO[0]?.open(this);
     place = new Place(lane?.config ?? {});
   });
   after(async () => {
@@ -231,7 +231,7 @@ describe('a service in parts', () => {
   let place: Place;
   const running: CliProcess[] = [];
   before(async function open() {
-    lane = await DISTRIBUTED.at(-1)?.open(this);
+    lane = await ON_MONGO.at(-1)?.open(this);
     place = new Place(lane?.config ?? {});
     expect((await place.run(['migrate'])).code).to.equal(0);
   });
@@ -310,7 +310,7 @@ describe('MongoDB with files and timers in one process', () => {
   let place: Place;
   let server: CliProcess | undefined;
   before(async function open() {
-    lane = await DISTRIBUTED[0]?.open(this);
+    lane = await ON_MONGO[0]?.open(this);
     place = new Place({ ...lane?.config, stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' } });
   });
   after(async () => {

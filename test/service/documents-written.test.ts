@@ -12,7 +12,7 @@ import { type Served, startService } from '../../apps/service/serve.js';
 import { openProgram } from '../../apps/wiring/open-program.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { WrittenDocuments } from '../harness/written-documents.js';
-import { DISTRIBUTED } from './lanes.js';
+import { ON_MONGO } from './lanes.js';
 import { Client, LiveService } from './live-service.js';
 
 const GENERATIONS = sizeOf('countedGenerations');
@@ -116,7 +116,7 @@ for (const { roles, most, mostToAccept } of CASES)
   describe(`documents written for a generation: ${roles.join(' and ')}, ${ACCOUNTS} accounts`, () => {
     let counted: CountedService | undefined;
     before(async function open() {
-      const lane = await DISTRIBUTED[0]?.open(this);
+      const lane = await ON_MONGO[0]?.open(this);
       if (lane === undefined) return;
       const mongo = lane.config['mongo'] as { url: string };
       const url = new URL(mongo.url);

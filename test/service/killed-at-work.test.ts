@@ -170,6 +170,7 @@ describe('a service killed while a provider has as many tasks as it may have', (
 
 const MONGO_AND_FILES: Lane = {
   name: 'MongoDB, files and timers',
+  reportsChanges: false,
   async open(suite) {
     const place = freshDatabase(await orSkip(suite, mongoServer(LAST_PAIR.mongo)));
     return {

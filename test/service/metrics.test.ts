@@ -12,7 +12,7 @@ import { CliProcess } from '../harness/cli-run.js';
 import { refusedStart } from '../harness/refused-start.js';
 import { freePort } from '../servers/free-port.js';
 import { orSkip, toxiproxyServer } from '../servers/servers.js';
-import { DISTRIBUTED, type OpenLane } from './lanes.js';
+import { ON_MONGO, type OpenLane } from './lanes.js';
 import { LiveService } from './live-service.js';
 
 async function scraped(port: number): Promise<{ readonly text: string; readonly families: Family[] }> {
@@ -142,7 +142,7 @@ describe('a separate worker', () => {
   let worker: CliProcess | undefined;
   before(async function open() {
     const toxiproxy = await orSkip(this, toxiproxyServer());
-    lane = await DISTRIBUTED[0]?.open(this);
+    lane = await ON_MONGO[0]?.open(this);
     const mongo = lane?.config['mongo'] as { url: string };
     const { host } = new URL(mongo.url);
     link = await TcpLink.open(toxiproxy, host);

@@ -8,6 +8,7 @@ import { create } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
+import pg from 'pg';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
 import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
 import { migrateMongo, openMongo } from '../../adapters/mongo/open-mongo.js';
+import { migrated, openPostgres } from '../../adapters/postgres/open-postgres.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import { digestOf } from '../../apps/grpc/callers.js';
 import { GenerationStatus, Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
@@ -41,8 +43,8 @@ import { type RunningServer, serve } from '../fronts/http/host/rest-client.js';
 import { queued } from '../core/generation/generations.js';
 import type { HarnessOptions, OpenedPorts } from '../harness/service-harness.js';
 import { STORE_PAIRS, type StorePair } from '../harness/store-pairs.js';
-import { freshBucket, freshDatabase } from '../servers/fresh-places.js';
-import { mongoServer, orSkip, s3Server } from '../servers/servers.js';
+import { freshBucket, freshDatabase, freshPostgresDatabase } from '../servers/fresh-places.js';
+import { mongoServer, orSkip, postgresServer, s3Server } from '../servers/servers.js';
 import { DISTRIBUTED, EMBEDDED, type Lane, type OpenLane } from './lanes.js';
 import { LiveService, type Tenant } from './live-service.js';
 
@@ -56,6 +58,7 @@ type OpenStores = (suite: Mocha.Context) => Promise<NonNullable<HarnessOptions['
 const PLACES: Readonly<Record<string, OpenStores>> = {
   'SQLite and files': () => Promise.resolve(openEmbedded),
   ...Object.fromEntries(STORE_PAIRS.map((pair) => [`MongoDB (${pair.mongo}) and ${pair.s3}`, openShared(pair)])),
+  'PostgreSQL and minio': openPostgresStores,
 };
 
 async function openEmbedded(clock: Clock): Promise<OpenedPorts> {
@@ -88,6 +91,22 @@ function openShared({ mongo, s3 }: StorePair): OpenStores {
       };
       return { ports: { ...pickPorts(stores, DATABASE_PORTS), objects }, close };
     };
+  };
+}
+
+async function openPostgresStores(suite: Mocha.Context): ReturnType<OpenStores> {
+  const server = await orSkip(suite, postgresServer('18'));
+  const bucket = freshBucket(await orSkip(suite, s3Server('minio')));
+  return async (clock) => {
+    const database = await freshPostgresDatabase(server);
+    await Promise.all([migrated(database), setUpBucket(bucket)]);
+    const stores = await openPostgres(database);
+    const objects = await MinioObjectStore.open({ ...bucket, clock });
+    const close = async (): Promise<void> => {
+      await stores.close();
+      await Promise.all([database.drop(), bucket.remove()]);
+    };
+    return { ports: { ...pickPorts(stores, DATABASE_PORTS), objects }, close };
   };
 }
 
@@ -332,9 +351,15 @@ async function emptySqlite({ folder }: LiveService): Promise<void> {
   database.close();
 }
 
-const emptyMongo =
+const emptyShared =
   ({ config }: OpenLane): Empty =>
   async () => {
+    if ('postgres' in config) {
+      const client = new pg.Client((config['postgres'] as { readonly url: string }).url);
+      await client.connect();
+      await client.query('DELETE FROM darkroom.search_entries; DELETE FROM darkroom.search_progress');
+      return client.end();
+    }
     const { url, database } = config['mongo'] as { readonly url: string; readonly database: string };
     const client = new MongoClient(url);
     for (const name of ['search_entries', 'search_progress']) await client.db(database).collection(name).deleteMany({});
@@ -425,7 +450,7 @@ async function prepared(
     config: CONFIG,
     ...(isEmbedded ? {} : { lane: open }),
   });
-  return { service, empty: isEmbedded ? emptySqlite : emptyMongo(open) };
+  return { service, empty: isEmbedded ? emptySqlite : emptyShared(open) };
 }
 
 /**

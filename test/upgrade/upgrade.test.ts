@@ -13,7 +13,7 @@ import { type Generation, isTerminal } from '../../core/generation/generation.js
 import { allPages } from '../contracts/versioned-records.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';
-import { DISTRIBUTED, EMBEDDED, type Lane } from '../service/lanes.js';
+import { EMBEDDED, type Lane, ON_MONGO } from '../service/lanes.js';
 import { type Client, LiveService } from '../service/live-service.js';
 import { HAD_ATTRIBUTIONS, RELEASE_AFTER, releaseBefore } from './release-before.js';
 import {
@@ -35,7 +35,7 @@ const CONFIG = {
   settings: { lease_seconds: 5, cancel_grace_seconds: 5, poll_after_ms: 100 },
   worker: { recovery_interval_seconds: 3_600 },
 };
-const LANES: readonly Lane[] = [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('upgradedLanes'));
+const LANES: readonly Lane[] = [EMBEDDED, ...ON_MONGO].slice(0, sizeOf('upgradedLanes'));
 
 for (const lane of LANES)
   describe(`an upgrade from the release before, over ${lane.name}`, function suite() {
