@@ -40,7 +40,7 @@ import {
   workBefore,
   type WorkBefore,
 } from '../upgrade/work-before.js';
-import { DISTRIBUTED, EMBEDDED, type Lane } from './lanes.js';
+import { EMBEDDED, type Lane, ON_MONGO } from './lanes.js';
 import { LiveService } from './live-service.js';
 
 const CONFIG = {
@@ -48,7 +48,7 @@ const CONFIG = {
   worker: { recovery_interval_seconds: 2 },
 };
 
-const LANES = [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('copiedLanes'));
+const LANES = [EMBEDDED, ...ON_MONGO].slice(0, sizeOf('copiedLanes'));
 
 for (const lane of LANES)
   describe(`a copy to PostgreSQL, from ${lane.name}`, () => copiedFrom(lane, lane !== EMBEDDED));
