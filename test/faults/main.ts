@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
-import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
+import { Misused, readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
 
 const USAGE = `Kills, freezes and cuts off the running program under load, and holds it to what its clients were told.
 
-  --rounds N   how many rounds of faults (20), half of them on each object store
+  --store S    mongo or postgres: only the rounds over this database
+  --rounds N   how many rounds of faults on each database (20 and 8), half of them on each object store, or each number of replicas
   --mixed N    how many rounds during a rolling upgrade, with processes of the release before too (2)
   --seed N     draws the rounds; without it, another seed every time
   --mutant M   breaks the five processes' core as a mutant does, one of the simulation's or of test/faults/changes: then the test
@@ -18,13 +19,15 @@ KILL_ROUNDS and KILL_SEED are the same for the one embedded process, which is ki
 `;
 
 const OPTIONS = {
+  store: { type: 'string' },
   rounds: { type: 'string' },
   mixed: { type: 'string' },
   seed: { type: 'string' },
   mutant: { type: 'string' },
 } as const;
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
-const TESTS = fileURLToPath(new URL('./**/*.test.js', import.meta.url));
+/** The tests of each database, and those that are only about one or about none. */
+const TESTS = { mongo: 'distributed.test.js', postgres: 'postgres*.test.js', all: '**/*.test.js' } as const;
 
 await runProgram(USAGE, async () => {
   const options = readOptions(OPTIONS);
@@ -38,7 +41,13 @@ await runProgram(USAGE, async () => {
     ...(seed === undefined ? {} : { FAULT_SEED: String(seed) }),
     ...(options.mutant === undefined ? {} : { FAULT_MUTANT: options.mutant }),
   };
-  const mocha = spawn(process.execPath, [MOCHA, TESTS], { env: environment, stdio: 'inherit' });
+  const tests = fileURLToPath(new URL(storeTests(options.store), import.meta.url));
+  const mocha = spawn(process.execPath, [MOCHA, tests], { env: environment, stdio: 'inherit' });
   const [code] = (await once(mocha, 'exit')) as [number | null];
   return code ?? 1;
 });
+
+function storeTests(store = 'all'): string {
+  if (!(store in TESTS)) throw new Misused(`--store is mongo or postgres, not ${store}.`);
+  return TESTS[store as keyof typeof TESTS];
+}

@@ -30,6 +30,7 @@ export const RUN_SIZES = {
   frontHistories: { of: 'random histories over both fronts', byDefault: 10, inFull: 600 },
   killRounds: { of: 'kills of the embedded service under load', byDefault: 2, inFull: 30 },
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 1, inFull: 20 },
+  postgresFaultRounds: { of: 'rounds of faults on five processes and PostgreSQL servers', byDefault: 0, inFull: 8 },
   mixedFaultRounds: { of: 'rounds of faults on processes of two builds', byDefault: 0, inFull: 2 },
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
   storePairs: { of: 'pairs of a MongoDB deployment and an S3 server', byDefault: 1, inFull: 2 },

@@ -22,10 +22,14 @@ export interface ClusterOptions {
   readonly synchronousCommit?: 'on' | 'remote_apply' | 'remote_write' | 'local' | 'off';
   /** How long bytes between two nodes are under way, each way; 0 if absent. Clients reach the nodes without it. */
   readonly delayMs?: number;
+  /** More lines of the configuration file of every node. */
+  readonly lines?: readonly string[];
 }
 
 interface Node {
   readonly name: string;
+  /** What its writes wait for while it is the primary. */
+  standbyNames: string;
   server: ServerProcess;
   /** What other nodes reach it by. */
   line: SlowLine;
@@ -39,11 +43,8 @@ interface Node {
 export class PostgresCluster {
   private readonly nodes: Node[] = [];
   private primaryName = 'a';
-  private standbyNames: string;
 
-  private constructor(private readonly options: ClusterOptions) {
-    this.standbyNames = options.synchronousStandbyNames ?? '';
-  }
+  private constructor(private readonly options: ClusterOptions) {}
 
   /** Starts one, and waits until every replica follows. Throws ServerAbsent where PostgreSQL is not on this machine. */
   static async start(options: ClusterOptions = {}): Promise<PostgresCluster> {
@@ -119,12 +120,15 @@ export class PostgresCluster {
     for (const node of this.nodes) if (node.isReplica) await this.configure(node);
   }
 
-  /** Which replicas the writes of a primary wait for from now on. */
-  async setSynchronousStandbyNames(standbyNames: string): Promise<void> {
-    this.standbyNames = standbyNames;
-    for (const node of this.nodes) await this.configure(node);
+  /** Which replicas the writes of a primary wait for from now on: of one node, or of whichever is the primary. */
+  async setSynchronousStandbyNames(standbyNames: string, only?: string): Promise<void> {
+    for (const node of this.nodes) {
+      if (only !== undefined && node.name !== only) continue;
+      node.standbyNames = standbyNames;
+      await this.configure(node);
+    }
     for (;;) {
-      const [row] = await query(this.urlOf(), 'SHOW synchronous_standby_names');
+      const [row] = await query(this.urlOf(only), 'SHOW synchronous_standby_names');
       if (row?.['synchronous_standby_names'] === standbyNames) return;
       await sleep(POLL_MS);
     }
@@ -174,7 +178,7 @@ export class PostgresCluster {
     const server = await this.started({ name, port, isReplica }, (data, found) => copyInitialised(found, data));
     try {
       const line = await SlowLine.open(server.port, this.options.delayMs ?? 0);
-      this.nodes.push({ name, server, line, isReplica });
+      this.nodes.push({ name, server, line, isReplica, standbyNames: this.options.synchronousStandbyNames ?? '' });
     } catch (error) {
       await remove(server);
       throw error;
@@ -201,13 +205,15 @@ export class PostgresCluster {
 
   private linesOf(name: string): string {
     const primary = this.nodes.find((node) => node.name === this.primaryName);
+    const own = this.nodes.find((node) => node.name === name);
     const address = `host=127.0.0.1 user=postgres application_name=${name} connect_timeout=2`;
     return [
-      `synchronous_standby_names = '${this.standbyNames}'`,
+      `synchronous_standby_names = '${own?.standbyNames ?? this.options.synchronousStandbyNames ?? ''}'`,
       `synchronous_commit = '${this.options.synchronousCommit ?? 'on'}'`,
       ...(primary ? [`primary_conninfo = '${address} port=${primary.line.port}'`] : []),
       `wal_sender_timeout = '10s'`,
       `wal_receiver_timeout = '10s'`,
+      ...(this.options.lines ?? []),
     ].join('\n');
   }
 }

@@ -1,4 +1,3 @@
-import { MongoClient } from 'mongodb';
 import type { Context } from '../../../core/context.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
@@ -6,7 +5,6 @@ import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { allPages } from '../../contracts/versioned-records.js';
 import { s3Client } from '../../servers/readiness.js';
 import type { AtRest } from '../../history/recorded/history.js';
-import { booksIn } from './books-at-rest.js';
 import type { Installation } from './installation.js';
 
 /**
@@ -20,7 +18,7 @@ export async function findAtRest(
   generationIds: readonly string[],
 ): Promise<AtRest> {
   const { context } = installation.operator;
-  const { accounts, texts } = await databaseOf(installation);
+  const { accounts, texts } = await installation.findDatabaseAtRest();
   const ledgerIds = accounts.flatMap(({ entries }) =>
     entries.flatMap(({ generationId }) => (generationId === undefined ? [] : [generationId])),
   );
@@ -77,22 +75,4 @@ async function objectsOf({ s3, bucket }: Installation): Promise<AtRest['objects'
     found.push({ key: name, byteSize: size });
   }
   return found;
-}
-
-/** The accounts, and the whole database as text. */
-async function databaseOf({ mongo, database }: Installation): Promise<Pick<AtRest, 'accounts' | 'texts'>> {
-  const client = new MongoClient(mongo.url);
-  try {
-    const db = client.db(database);
-    const collections = await db.listCollections({}, { nameOnly: true }).toArray();
-    const texts = await Promise.all(
-      collections.map(async ({ name }) => ({
-        where: `collection ${name}`,
-        text: JSON.stringify(await db.collection(name).find().toArray()),
-      })),
-    );
-    return { accounts: await booksIn(db), texts };
-  } finally {
-    await client.close();
-  }
 }

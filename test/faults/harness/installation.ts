@@ -10,10 +10,11 @@ import { freePort } from '../../servers/free-port.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';
 import { Receivers } from '../receivers/receivers.js';
-import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
+import { PROCESSES, type ProcessName, type RestName, type StoreName } from '../rounds/schedule.js';
 import { vendorCatalog, vendorSections, WORKFLOWS } from '../vendors/vendor-models.js';
 import { Vendors } from '../vendors/vendors.js';
 import { changed } from './changed.js';
+import { type ClusterShape, type DatabaseUnderFaults, MongoUnderFaults, PostgresUnderFaults } from './databases.js';
 import { type Build, type FleetOptions, FleetProcess, PROGRAM } from './fleet-process.js';
 import { catalogText, configText, providersText, SANDBOX_BEFORE } from './settings.js';
 import { type Link, Toxiproxy } from './toxiproxy.js';
@@ -22,8 +23,9 @@ import { fullCatalog } from '../../harness/full-catalog.js';
 
 /** The links and proxies between one process and the stores. */
 export interface Ways {
-  readonly mongo: Link;
-  readonly s3: Link;
+  /** One to each server of the database. */
+  readonly database: readonly Link[];
+  readonly s3: readonly Link[];
   /** The proxy behind the link that makes the store appear to be in trouble. */
   readonly trouble: TroubledS3;
 }
@@ -44,6 +46,8 @@ export interface Watched {
 
 export interface InstallationOptions {
   readonly objects: 'minio' | 'versitygw';
+  /** The PostgreSQL servers that are its database; one MongoDB server if absent. */
+  readonly cluster?: ClusterShape;
   /** The folder in which logs are kept to explain a failed run. */
   readonly logs: string;
   /** Generations of a model that each worker runs at once; when absent, enough for a fault to hit every state. */
@@ -69,8 +73,8 @@ const BUILDS: Readonly<Record<ProcessName, (build: Build, before: Build) => Flee
 };
 
 /**
- * Two REST processes and three workers of the compiled program on a MongoDB server and an S3 server of their own, with
- * separate links from each process to both. Everything ends with the test process, however that ends.
+ * Two REST processes and three workers of the compiled program on a database and an S3 server of their own, with
+ * separate links from each process to each server. Everything ends with the test process, however that ends.
  */
 export class Installation {
   readonly members = new Map<ProcessName, FleetMember>();
@@ -80,11 +84,10 @@ export class Installation {
   hasOlderProcesses = false;
 
   private constructor(
-    readonly mongo: ServerProcess,
+    private readonly database: MongoUnderFaults | PostgresUnderFaults,
     readonly s3: ServerProcess,
     /** The operator's own access to the stores, without faults. */
     readonly operator: Program,
-    readonly database: string,
     readonly bucket: string,
     /** Secrets that no log may contain: the installation's and the object store's. */
     readonly secrets: readonly { readonly name: string; readonly text: string }[],
@@ -101,8 +104,8 @@ export class Installation {
    */
   static async open(options: InstallationOptions): Promise<Installation> {
     const toxiproxy = new Toxiproxy((await toxiproxyServer()).url);
-    const [mongo, s3] = await Promise.all([
-      ServerProcess.start('mongo-replica-set'),
+    const [database, s3] = await Promise.all([
+      options.cluster === undefined ? MongoUnderFaults.open() : PostgresUnderFaults.open(options.cluster),
       ServerProcess.start(options.objects),
     ]);
     const folder = options.logs;
@@ -110,10 +113,10 @@ export class Installation {
     // While the folder is empty, its configuration is the default one.
     const shipped = fullCatalog(await readFile((await loadConfig({ folder, environment: {} })).catalog, 'utf8'));
     const secret = randomBytes(32).toString('hex');
-    const [database, bucket] = ['darkroom-faults', 'darkroom-faults'];
+    const bucket = 'darkroom-faults';
     const configFile = join(folder, 'darkroom.yaml');
     await writeFile(join(folder, 'secret'), `${secret}\n`, { mode: 0o600 });
-    const places = { mongoUrl: mongo.url, database, bucket, s3: s3.s3 };
+    const places = { database, bucket, s3: s3.s3 };
     const vendors = options.hasVendors === true ? await Vendors.open(options.name, toxiproxy) : undefined;
     const providers = vendors && providersText(vendorSections(vendors.places));
     await writeFile(configFile, configText(places, providers));
@@ -135,7 +138,7 @@ export class Installation {
     ];
     const ports = { 'rest-1': await freePort(), 'rest-2': await freePort() };
     const watched = options.hasVendors === true ? await openWatched(options.name, toxiproxy, ports) : undefined;
-    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, ports, vendors, watched);
+    const installation = new Installation(database, s3, operator, bucket, secrets, ports, vendors, watched);
     installation.hasOlderProcesses = options.before !== undefined;
     const build = { program: PROGRAM, configFile };
     const before = options.before === undefined ? build : { program: options.before, configFile: configFileBefore };
@@ -164,6 +167,23 @@ export class Installation {
     return this.watched;
   }
 
+  /** The server of a store that has one. */
+  server(store: StoreName): ServerProcess {
+    if (store === 's3') return this.s3;
+    if (this.database instanceof MongoUnderFaults) return this.database.server;
+    throw new Error('The database has several servers here.');
+  }
+
+  /** Throws when the database is one server. */
+  get clusterInUse(): PostgresUnderFaults {
+    if (this.database instanceof PostgresUnderFaults) return this.database;
+    throw new Error('The database is one server here.');
+  }
+
+  findDatabaseAtRest(): ReturnType<DatabaseUnderFaults['findAtRest']> {
+    return this.database.findAtRest();
+  }
+
   get isWatched(): boolean {
     return this.watched !== undefined;
   }
@@ -177,13 +197,13 @@ export class Installation {
     for (const process of this.processes) await process.close();
     await this.operator.close();
     for (const { ways } of this.members.values()) {
-      await Promise.all([ways.mongo.remove(), ways.s3.remove()]);
+      await Promise.all([...ways.database, ...ways.s3].map((link) => link.remove()));
       await ways.trouble.close();
     }
     await this.vendors?.close();
     await this.watched?.receivers.close();
     for (const link of Object.values(this.watched?.streams ?? {})) await link.remove();
-    await Promise.all([this.mongo.stop(), this.s3.stop()]);
+    await Promise.all([this.database.close(), this.s3.stop()]);
   }
 
   private memberNamed(name: ProcessName): FleetMember {
@@ -199,15 +219,15 @@ export class Installation {
     builds: FleetOptions['builds'],
   ): Promise<FleetMember> {
     const trouble = await TroubledS3.open(this.s3.port);
-    const ways = {
-      mongo: await toxiproxy.link(`${run}-${name}-mongo`, this.mongo.port),
-      s3: await toxiproxy.link(`${run}-${name}-s3`, trouble.port),
-      trouble,
-    };
+    const toDatabase = await Promise.all(
+      this.database.ports.map((port, index) => toxiproxy.link(`${run}-${name}-database-${index}`, port)),
+    );
+    const s3 = await toxiproxy.link(`${run}-${name}-s3`, trouble.port);
+    const ways = { database: toDatabase, s3: [s3], trouble };
     const isRest = name === 'rest-1' || name === 'rest-2';
     const environment = {
-      DARKROOM_MONGO_URL: `mongodb://127.0.0.1:${ways.mongo.port}/?directConnection=true`,
-      DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${ways.s3.port}`,
+      ...this.database.environment(toDatabase.map(({ port }) => port)),
+      DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${s3.port}`,
       ...changed(process.env['FAULT_MUTANT']),
       ...(this.watched === undefined ? {} : { DARKROOM_WEBHOOKS_ALLOWED_HOSTS: this.watched.receivers.allowedHosts }),
       ...(isRest ? { DARKROOM_REST_PORT: new URL(this.urls[name]).port } : {}),

@@ -1,6 +1,7 @@
+import type { DatabaseUnderFaults } from './databases.js';
+
 interface Places {
-  readonly mongoUrl: string;
-  readonly database: string;
+  readonly database: Pick<DatabaseUnderFaults, 'driver' | 'section'>;
   readonly bucket: string;
   readonly s3: {
     readonly endpoint: string;
@@ -27,12 +28,12 @@ export function providersText(vendors: string): string {
  * Every lease and wait is as short as allowed, so that a fault outlasts it. Clients reach the object store at its own
  * address.
  */
-export function configText({ mongoUrl, database, bucket, s3 }: Places, providers = SANDBOX): string {
+export function configText({ database, bucket, s3 }: Places, providers = SANDBOX): string {
   return `
 secret_file: secret
 catalog: catalog.yaml
-stores: { database: mongo, objects: minio, wake_ups: agenda }
-mongo: { url: "${mongoUrl}", database: ${database}, pool_size: 20, timeout_seconds: 2 }
+stores: { database: ${database.driver}, objects: minio, wake_ups: agenda }
+${database.section}
 minio:
   endpoint: ${s3.endpoint}
   public_endpoint: ${s3.endpoint}

@@ -11,7 +11,7 @@ import { Run } from './run.js';
 import type { Round } from './schedule.js';
 import type { Struck } from './struck.js';
 
-export interface DescribedRounds extends Pick<InstallationOptions, 'objects'> {
+export interface DescribedRounds extends Pick<InstallationOptions, 'objects' | 'cluster'> {
   readonly title: string;
   readonly rounds: readonly Round[];
   readonly seed: number;
@@ -29,6 +29,7 @@ export interface DescribedRounds extends Pick<InstallationOptions, 'objects'> {
 export function describeRounds({
   title,
   objects,
+  cluster,
   rounds,
   seed,
   command,
@@ -49,6 +50,7 @@ export function describeRounds({
         this,
         Installation.open({
           objects,
+          ...(cluster === undefined ? {} : { cluster }),
           logs,
           name: `${name}-${process.pid}-${objects}`,
           hasVendors: program === undefined,

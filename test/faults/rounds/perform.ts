@@ -1,6 +1,7 @@
 import type { Installation } from '../harness/installation.js';
 import type { Link } from '../harness/toxiproxy.js';
 import { sufferAtVendor, type VendorTrouble } from '../vendors/vendor-trouble.js';
+import { troubleCluster } from './cluster-faults.js';
 import type { Action } from './schedule.js';
 
 type ActionTo<T extends Action['to']> = Extract<Action, { readonly to: T }>;
@@ -29,6 +30,8 @@ export async function perform(
       return troubleProcesses(installation, action);
     case 'store':
       return troubleStore(installation, action, pause);
+    case 'cluster':
+      return troubleCluster(installation.clusterInUse, action, pause);
     case 's3':
       return suffer(action, (name) => installation.ways(name).trouble);
     case 'vendors':
@@ -84,7 +87,7 @@ async function troubleStore(
   { does, targets: [store] }: ActionTo<'store'>,
   pause: (ms: number) => Promise<void>,
 ): Promise<Performed> {
-  const server = store === 'mongo' ? installation.mongo : installation.s3;
+  const server = installation.server(store);
   while (server.pid === undefined) await pause(LOOK_EVERY_MS);
   if (does === 'freeze') {
     await server.pause();
@@ -96,9 +99,9 @@ async function troubleStore(
 
 async function poison<N>(
   { targets, toxic, directions, toxicity }: Omit<ActionTo<'links'>, 'to' | 'store' | 'targets'> & Targets<N>,
-  linkOf: (name: N) => Link,
+  linkOf: (name: N) => Link | readonly Link[],
 ): Promise<Performed> {
-  const links = targets.map(linkOf);
+  const links = targets.flatMap(linkOf);
   const antidotes = await Promise.all(
     links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction, toxicity))),
   );

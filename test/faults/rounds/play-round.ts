@@ -98,8 +98,9 @@ export async function playRound(
 function losesWorkers({ action }: Fault): boolean {
   return (
     action.to === 'processes' ||
-    (action.to === 'store' && action.targets[0] === 'mongo') ||
-    (action.to === 'links' && action.store === 'mongo')
+    action.to === 'cluster' ||
+    (action.to === 'store' && action.targets[0] === 'database') ||
+    (action.to === 'links' && action.store === 'database')
   );
 }
 

@@ -10,7 +10,9 @@ export const WORKERS = ['worker-1', 'worker-2', 'worker-3'] as const;
 export const PROCESSES = [...REST, ...WORKERS] as const;
 export type RestName = (typeof REST)[number];
 export type ProcessName = (typeof PROCESSES)[number];
-export type StoreName = 'mongo' | 's3';
+export type StoreName = 'database' | 's3';
+/** What the processes keep their records in: one MongoDB server, or PostgreSQL servers. */
+export type DatabaseName = 'mongo' | 'postgres';
 
 /** The trouble of a link, of a share of its connections. */
 interface Poison {
@@ -27,6 +29,11 @@ export type Action =
       readonly targets: readonly ProcessName[];
     }
   | { readonly to: 'store'; readonly does: 'SIGKILL' | 'freeze'; readonly targets: readonly [StoreName] }
+  | {
+      readonly to: 'cluster';
+      readonly does: 'kill' | 'freeze' | 'cut off' | 'exhaust' | 'fail over, killed' | 'fail over, frozen';
+      readonly targets: readonly ('primary' | 'replicas' | 'a replica')[];
+    }
   | { readonly to: 's3'; readonly trouble: Trouble; readonly targets: readonly ProcessName[] }
   | { readonly to: 'vendors'; readonly trouble: VendorTrouble; readonly targets: readonly VendorName[] }
   | { readonly to: 'receivers'; readonly trouble: ReceiverTrouble; readonly targets: readonly ReceiverName[] }
@@ -70,8 +77,6 @@ const KINDS: Kinds = {
   'a worker stopped': (draw) => processes('SIGTERM', [oneOf(draw, WORKERS)], between(draw, 0, 2_000)),
   'a REST process frozen': (draw) => processes('freeze', [oneOf(draw, REST)], PAST_THE_LEASES_MS + draw(1_000)),
   'a worker frozen': (draw) => processes('freeze', [oneOf(draw, WORKERS)], PAST_THE_LEASES_MS - 2_000 + draw(2_000)),
-  'MongoDB killed': (draw) => store('SIGKILL', 'mongo', between(draw, 0, 3_000)),
-  'MongoDB frozen': (draw) => store('freeze', 'mongo', between(draw, 500, 4_000)),
   'S3 killed': (draw) => store('SIGKILL', 's3', between(draw, 0, 3_000)),
   'a link slowed': (draw) =>
     links(draw, { type: 'latency', attributes: { latency: between(draw, 50, 800), jitter: 50 } }, 4_000),
@@ -88,8 +93,18 @@ const KINDS: Kinds = {
   'S3 gives half': (draw) => trouble(draw, 'half-answers', PROCESSES),
 };
 
+/** Faults of a database of one server; those of several are apart. */
+const SERVER_KINDS: Kinds = {
+  'MongoDB killed': (draw) => store('SIGKILL', 'database', between(draw, 0, 3_000)),
+  'MongoDB frozen': (draw) => store('freeze', 'database', between(draw, 500, 4_000)),
+};
+
+const KINDS_ON: Readonly<Record<DatabaseName, Kinds>> = { mongo: { ...KINDS, ...SERVER_KINDS }, postgres: KINDS };
+
 /** Fault kinds of processes and stores. */
-export const FAULT_KINDS = Object.keys(KINDS);
+export function faultKinds(database: DatabaseName): readonly string[] {
+  return Object.keys(KINDS_ON[database]);
+}
 
 /** Gives this fault its name and its beginning. */
 export function begun(draw: Draw, kind: string, drawn: Drawn): Fault {
@@ -110,9 +125,9 @@ export function dealer(draw: Draw, kinds: Kinds): () => Fault {
 }
 
 /** The rounds of one seed, each with one to three faults that overlap, all of different kinds. */
-export function drawRounds(seed: number, count: number): Round[] {
+export function drawRounds(seed: number, count: number, database: DatabaseName = 'mongo'): Round[] {
   const draw = drawsFrom(seed);
-  const deal = dealer(draw, KINDS);
+  const deal = dealer(draw, KINDS_ON[database]);
   return Array.from({ length: count }, (_, index) => {
     const dealt = Array.from({ length: between(draw, 1, 3) }, deal);
     const faults = [...new Map(dealt.map((fault) => [fault.kind, fault])).values()];
@@ -176,7 +191,7 @@ export function poisonOf(draw: Draw, toxic: Toxic, toxicity: number): Poison {
 /** The links of one process to a store, or of all processes. */
 function links(draw: Draw, toxic: Toxic, atMostMs: number): Drawn {
   const poison = poisonOf(draw, toxic, 1);
-  const to = oneOf<StoreName>(draw, ['mongo', 's3']);
+  const to = oneOf<StoreName>(draw, ['database', 's3']);
   const whom = to === 's3' ? usersOfS3(draw) : oneOrAll(draw, PROCESSES);
   return {
     action: { to: 'links', store: to, targets: whom, ...poison },

@@ -1,6 +1,7 @@
 import type { Generation } from '../../../core/generation/generation.js';
 import { RECEIVER_TROUBLES } from './receiver-faults.js';
-import { type Action, type Fault, FAULT_KINDS } from './schedule.js';
+import { CLUSTER_FAULTS } from './cluster-faults.js';
+import { type Action, type DatabaseName, type Fault, faultKinds } from './schedule.js';
 import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from './vendor-faults.js';
 
 /** The final effect of a fault: processes and stores that were struck, requests in trouble or sent into a bad link. */
@@ -25,6 +26,7 @@ export function describeStruck(struck: readonly Struck[]): string {
 const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
   'processes': (hits) => `${hits} struck`,
   'store': (hits) => `${hits} struck`,
+  'cluster': (hits) => `${hits} struck`,
   's3': (hits) => `${hits} requests`,
   'links': (hits) => `${hits} pieces sent`,
   'vendor-links': (hits) => `${hits} pieces sent`,
@@ -42,18 +44,17 @@ const BY_CHANCE: Partial<Record<Struck['action'], string>> = {
   'receiver-links': "a receiver's link",
   'streams': 'a stream',
 };
-const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
+const CERTAIN: readonly Struck['action'][] = ['processes', 'store', 'cluster'];
 
 /**
  * The kinds of fault that hit nothing in a whole run that has them all. Faults of processes and stores must hit
  * something each time. Whether a certain link, or S3, is used while it is in trouble is up to chance, so these kinds
  * fail only if all of them together hit nothing. Vendors get calls of each kind while it fails.
  */
-export function whatHitNothing(struck: readonly Struck[]): string[] {
+export function whatHitNothing(struck: readonly Struck[], database: DatabaseName = 'mongo'): string[] {
   const missed = (are: (one: Struck) => boolean) => struck.every((one) => !are(one) || one.hits === 0);
-  const certain = FAULT_KINDS.filter((kind) =>
-    struck.every((one) => one.kind !== kind || CERTAIN.includes(one.action)),
-  );
+  const kinds = [...faultKinds(database), ...(database === 'mongo' ? [] : Object.keys(CLUSTER_FAULTS))];
+  const certain = kinds.filter((kind) => struck.every((one) => one.kind !== kind || CERTAIN.includes(one.action)));
   const atVendors = [...Object.keys(VENDOR_CALL_TROUBLES), ...VENDOR_LOSSES, VENDOR_SILENCE];
   const each = [...certain, ...atVendors, ...Object.keys(RECEIVER_TROUBLES)];
   return [

@@ -1,0 +1,252 @@
+import { MongoClient } from 'mongodb';
+import pg from 'pg';
+import type { AtRest } from '../../history/recorded/history.js';
+import { PostgresCluster } from '../../servers/postgres-cluster.js';
+import { ServerProcess } from '../../servers/server-process.js';
+import { booksIn } from './books-at-rest.js';
+import { postgresBooks } from './postgres-books.js';
+
+const DATABASE = 'darkroom-faults';
+
+/** A database under the processes of an installation: one server or several. */
+export interface DatabaseUnderFaults {
+  /** As `stores.database` names it. */
+  readonly driver: 'mongo' | 'postgres';
+  /** The ports of its servers: each process has a link of its own to each. */
+  readonly ports: readonly number[];
+  /** Its section of the configuration file, which reaches it without links. */
+  readonly section: string;
+  /** The variables by which a process reaches it over its links, given in the order of `ports`. */
+  environment(linkPorts: readonly number[]): Readonly<Record<string, string>>;
+  /** All accounts, and the whole database as text, read without the program. */
+  findAtRest(): Promise<Pick<AtRest, 'accounts' | 'texts'>>;
+  close(): Promise<void>;
+}
+
+/** A MongoDB replica set of one server. */
+export class MongoUnderFaults implements DatabaseUnderFaults {
+  readonly driver = 'mongo';
+
+  private constructor(readonly server: ServerProcess) {}
+
+  static async open(): Promise<MongoUnderFaults> {
+    return new MongoUnderFaults(await ServerProcess.start('mongo-replica-set'));
+  }
+
+  get ports(): readonly number[] {
+    return [this.server.port];
+  }
+
+  get section(): string {
+    return `mongo: { url: "${this.server.url}", database: ${DATABASE}, pool_size: 20, timeout_seconds: 2 }`;
+  }
+
+  environment([port]: readonly number[]): Readonly<Record<string, string>> {
+    return { DARKROOM_MONGO_URL: `mongodb://127.0.0.1:${port}/?directConnection=true` };
+  }
+
+  async findAtRest(): Promise<Pick<AtRest, 'accounts' | 'texts'>> {
+    const client = new MongoClient(this.server.url);
+    try {
+      const db = client.db(DATABASE);
+      const collections = await db.listCollections({}, { nameOnly: true }).toArray();
+      const texts = await Promise.all(
+        collections.map(async ({ name }) => ({
+          where: `collection ${name}`,
+          text: JSON.stringify(await db.collection(name).find().toArray()),
+        })),
+      );
+      return { accounts: await booksIn(db), texts };
+    } finally {
+      await client.close();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.server.stop();
+  }
+}
+
+export interface ClusterShape {
+  /** With two, a write waits for any one of them; with one, a primary after a failover waits for none until the former one is back. */
+  readonly replicas: 1 | 2;
+  /** If false, writes wait for no replica, and a failover loses some. */
+  readonly isSynchronous: boolean;
+  /** How long bytes between the servers are under way, each way. */
+  readonly delayMs?: number;
+}
+
+/** The login of the processes, which is no superuser's; and of another program that shares the servers. */
+const [OWNER, STRANGER] = ['darkroom', 'stranger'];
+const POOL_SIZE = 6;
+/** Enough for all processes. */
+const MAX_CONNECTIONS = 110;
+const TOO_MANY_CONNECTIONS = '53300';
+const LOOK_EVERY_MS = 50;
+
+/** A PostgreSQL primary with its replicas. */
+export class PostgresUnderFaults implements DatabaseUnderFaults {
+  readonly driver = 'postgres';
+
+  private constructor(
+    readonly cluster: PostgresCluster,
+    private readonly shape: ClusterShape,
+  ) {}
+
+  static async open(shape: ClusterShape): Promise<PostgresUnderFaults> {
+    const names = shape.replicas === 1 ? '*' : 'ANY 1 (a, b, c)';
+    const cluster = await PostgresCluster.start({
+      replicas: shape.replicas,
+      synchronousStandbyNames: shape.isSynchronous ? names : '',
+      delayMs: shape.delayMs ?? 0,
+      lines: [`max_connections = ${MAX_CONNECTIONS}`],
+    });
+    const database = new PostgresUnderFaults(cluster, shape);
+    await database.onPrimary(
+      `CREATE ROLE ${OWNER} LOGIN REPLICATION`,
+      `CREATE ROLE ${STRANGER} LOGIN`,
+      `CREATE DATABASE "${DATABASE}" OWNER ${OWNER}`,
+    );
+    return database;
+  }
+
+  get ports(): readonly number[] {
+    return this.cluster.names.map((name) => Number(new URL(this.cluster.urlOf(name)).port));
+  }
+
+  get section(): string {
+    return `postgres: { url: "${this.urlOver(this.ports)}", pool_size: ${POOL_SIZE}, timeout_seconds: 2, replicas: ${this.waitsAlways ? 1 : 0} }`;
+  }
+
+  environment(linkPorts: readonly number[]): Readonly<Record<string, string>> {
+    return { DARKROOM_POSTGRES_URL: this.urlOver(linkPorts) };
+  }
+
+  get replicas(): readonly string[] {
+    return this.cluster.names.filter((name) => name !== this.cluster.primary);
+  }
+
+  /** Promotes the replica that has received most: with all of them at hand, it has every acknowledged write. */
+  async failOver(): Promise<void> {
+    const received = await Promise.all(
+      this.replicas.map(async (name) => {
+        const [row] = await onServer(this.cluster.urlOf(name), [
+          `SELECT pg_wal_lsn_diff(greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), '0/0')::float8 AS bytes`,
+        ]);
+        return { name, bytes: row?.['bytes'] as number };
+      }),
+    );
+    const [most] = received.toSorted((a, b) => b.bytes - a.bytes);
+    if (most === undefined) throw new Error('There is no replica to promote.');
+    await this.cluster.promote(most.name);
+    if (!this.waitsAlways) await this.cluster.setSynchronousStandbyNames('', most.name);
+  }
+
+  /** Makes a former primary a replica of the present one, which waits for it again. */
+  async rejoin(name: string): Promise<void> {
+    await this.cluster.rejoin(name);
+    if (this.shape.isSynchronous && !this.waitsAlways)
+      await this.cluster.setSynchronousStandbyNames('*', this.cluster.primary);
+  }
+
+  /**
+   * Another program opens connections until the primary has none left, takes also those of the processes, which it ends, and keeps
+   * all of them. Returns how many it has, and what ends them.
+   */
+  async exhaust(): Promise<{ readonly held: () => number; readonly release: () => Promise<void> }> {
+    const url = new URL(this.cluster.urlOf());
+    url.username = STRANGER;
+    const clients = new Set<pg.Client>();
+    let isOver = false;
+    const takeAll = async () => {
+      while (!isOver) {
+        const client = new pg.Client({ connectionString: url.href });
+        client.on('error', () => clients.delete(client));
+        try {
+          await client.connect();
+          clients.add(client);
+        } catch (error) {
+          if (!(error instanceof pg.DatabaseError) || error.code !== TOO_MANY_CONNECTIONS) throw error;
+          return;
+        }
+      }
+    };
+    await takeAll();
+    await this.onPrimary(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${OWNER}'`);
+    const keeping = (async () => {
+      while (!isOver) {
+        await takeAll();
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
+    })();
+    keeping.catch(() => undefined);
+    return {
+      held: () => clients.size,
+      release: async () => {
+        isOver = true;
+        await keeping.catch(() => undefined);
+        await Promise.all([...clients].map((client) => client.end()));
+      },
+    };
+  }
+
+  async findAtRest(): Promise<Pick<AtRest, 'accounts' | 'texts'>> {
+    const client = new pg.Client({
+      connectionString: this.urlOver(this.ports.slice(this.primaryIndex, this.primaryIndex + 1)),
+    });
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ name: string }>(
+        `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'darkroom'`,
+      );
+      const texts: { where: string; text: string }[] = [];
+      for (const { name } of rows) {
+        const found = await client.query<{ text: string | null }>(
+          `SELECT json_agg(found)::text AS text FROM darkroom.${name} AS found`,
+        );
+        texts.push({ where: `table ${name}`, text: found.rows[0]?.text ?? '' });
+      }
+      return { accounts: await postgresBooks(client), texts };
+    } finally {
+      await client.end();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.cluster.close();
+  }
+
+  /** Whether a write waits for a replica at any time, also between a failover and the return of the former primary. */
+  private get waitsAlways(): boolean {
+    return this.shape.isSynchronous && this.shape.replicas > 1;
+  }
+
+  private get primaryIndex(): number {
+    return this.cluster.names.indexOf(this.cluster.primary);
+  }
+
+  private urlOver(ports: readonly number[]): string {
+    return `postgres://${OWNER}@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${DATABASE}`;
+  }
+
+  private async onPrimary(...statements: readonly string[]): Promise<void> {
+    await onServer(this.cluster.urlOf(), statements);
+  }
+}
+
+/** Runs statements as the superuser; returns the rows of the last one. */
+async function onServer(
+  url: string,
+  statements: readonly string[],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    let rows: readonly Record<string, unknown>[] = [];
+    for (const statement of statements) ({ rows } = await client.query<Record<string, unknown>>(statement));
+    return rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,103 @@
+import { between, drawsFrom } from '../draws.js';
+import type { PostgresUnderFaults } from '../harness/databases.js';
+import type { Performed } from './perform.js';
+import { type Action, dealer, type Drawn, type Kinds, type Round } from './schedule.js';
+
+type ClusterAction = Extract<Action, { readonly to: 'cluster' }>;
+type Does = ClusterAction['does'];
+type Part = ClusterAction['targets'][number];
+
+/** Longer than the two seconds after which a process counts its database as unavailable. */
+const PAST_THE_LIMIT_MS = 2_500;
+/** How long a former primary runs beside the new one before it becomes its replica. */
+const BESIDE_MS = 1_500;
+
+/** Faults of a primary and its replicas, one at a time: an operator fails over only to replicas that are at hand. */
+export const CLUSTER_FAULTS: Kinds = {
+  'the primary killed': (draw) => cluster('kill', ['primary'], between(draw, 0, 3_000)),
+  'a replica killed': (draw) => cluster('kill', ['a replica'], between(draw, 500, 4_000)),
+  'all replicas killed': (draw) => cluster('kill', ['replicas'], between(draw, 500, 4_000)),
+  'primary and replicas killed': (draw) => cluster('kill', ['primary', 'replicas'], between(draw, 0, 3_000)),
+  'the primary frozen': (draw) => cluster('freeze', ['primary'], between(draw, 500, 4_000)),
+  'a replica frozen': (draw) => cluster('freeze', ['a replica'], between(draw, 500, 4_000)),
+  'all replicas frozen': (draw) => cluster('freeze', ['replicas'], between(draw, 500, 6_000)),
+  'primary and replicas frozen': (draw) => cluster('freeze', ['primary', 'replicas'], between(draw, 500, 4_000)),
+  'replicas cut off': (draw) => cluster('cut off', ['replicas'], between(draw, 500, 5_000)),
+  'failover from a killed primary': (draw) => cluster('fail over, killed', ['primary'], between(draw, 500, 3_000)),
+  'failover from a frozen primary': (draw) => cluster('fail over, frozen', ['primary'], between(draw, 500, 3_000)),
+  'connections exhausted': (draw) => cluster('exhaust', ['primary'], between(draw, 1_000, 5_000)),
+};
+
+/** Kinds that end with another primary. */
+export const FAILOVERS = Object.keys(CLUSTER_FAULTS).filter((kind) => kind.startsWith('failover'));
+
+/** The same rounds with one of these in each in addition to their own faults, and a failover in every second one. */
+export function withClusterFaults(rounds: readonly Round[], seed: number): Round[] {
+  const draw = drawsFrom(seed ^ 0x70_67_63_6c);
+  const isFailover = (kind: string) => FAILOVERS.includes(kind);
+  const part = (is: (kind: string) => boolean) =>
+    Object.fromEntries(Object.entries(CLUSTER_FAULTS).filter(([kind]) => is(kind)));
+  const [dealFailover, dealOther] = [
+    dealer(draw, part(isFailover)),
+    dealer(
+      draw,
+      part((kind) => !isFailover(kind)),
+    ),
+  ];
+  return rounds.map((round) => ({
+    ...round,
+    faults: [...round.faults, round.number % 2 === 0 ? dealOther() : dealFailover()],
+  }));
+}
+
+function cluster(does: Does, targets: readonly Part[], forMs: number): Drawn {
+  return { action: { to: 'cluster', does, targets }, forMs };
+}
+
+export async function troubleCluster(
+  database: PostgresUnderFaults,
+  { does, targets }: ClusterAction,
+  pause: (ms: number) => Promise<void>,
+): Promise<Performed> {
+  const { cluster: servers } = database;
+  const { primary } = servers;
+  const names = targets.flatMap((part) => namesOf(database, part));
+  const all = (act: (name: string) => Promise<void> | void) => Promise.all(names.map(act));
+  const hits = () => names.length;
+  switch (does) {
+    case 'kill':
+      await all((name) => servers.kill(name));
+      return { hits, undo: async () => void (await all((name) => servers.restart(name))) };
+    case 'freeze':
+      await all((name) => servers.freeze(name));
+      return { hits, undo: async () => void (await all((name) => servers.thaw(name))) };
+    case 'cut off':
+      servers.disconnect(primary);
+      return { hits, undo: async () => servers.connect(primary) };
+    case 'exhaust': {
+      const { held, release } = await database.exhaust();
+      return { hits: held, undo: release };
+    }
+    case 'fail over, killed':
+      await servers.kill(primary);
+      await database.failOver();
+      return { hits, undo: () => comeBack(() => servers.restart(primary)) };
+    case 'fail over, frozen':
+      await servers.freeze(primary);
+      await pause(PAST_THE_LIMIT_MS);
+      await database.failOver();
+      return { hits, undo: () => comeBack(() => servers.thaw(primary)) };
+  }
+
+  /** The former primary runs beside the new one for a while, as a primary, and then follows it. */
+  async function comeBack(start: () => Promise<void> | void): Promise<void> {
+    await start();
+    await pause(BESIDE_MS);
+    await database.rejoin(primary);
+  }
+}
+
+function namesOf({ cluster: { primary }, replicas }: PostgresUnderFaults, part: Part): readonly string[] {
+  if (part === 'primary') return [primary];
+  return part === 'replicas' ? replicas : replicas.slice(0, 1);
+}
