@@ -31,6 +31,11 @@ export const RUN_SIZES = {
   killRounds: { of: 'kills of the embedded service under load', byDefault: 2, inFull: 30 },
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 1, inFull: 20 },
   postgresFaultRounds: { of: 'rounds of faults on five processes and PostgreSQL servers', byDefault: 0, inFull: 8 },
+  asynchronousFailovers: {
+    of: 'failovers of PostgreSQL with asynchronous replication, whose losses must be found',
+    byDefault: 0,
+    inFull: 1,
+  },
   mixedFaultRounds: { of: 'rounds of faults on processes of two builds', byDefault: 0, inFull: 2 },
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
   storePairs: { of: 'pairs of a MongoDB deployment and an S3 server', byDefault: 1, inFull: 2 },

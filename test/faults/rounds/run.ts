@@ -79,6 +79,8 @@ export class Run {
     private readonly seed: number,
     private readonly again: string,
     signal: AbortSignal,
+    /** How long clients follow what they were promised once all is quiet. */
+    private readonly settleMs = QUEUE_TIMEOUT_MS + RUN_TIMEOUT_MS + SLACK_MS,
   ) {
     this.signal = AbortSignal.any([signal, this.over.signal]);
     // Faults, revocations and waiting clients each add a listener.
@@ -109,7 +111,7 @@ export class Run {
 
     const quietAt = recorder.now();
     this.underFaultsMs = Date.now() - this.startedAt;
-    const until = quietAt + QUEUE_TIMEOUT_MS + RUN_TIMEOUT_MS + SLACK_MS;
+    const until = quietAt + this.settleMs;
     const settling = new Settling(recorder, pool, quietAt, this.signal);
     await settling.learnOutcomes(until);
     await this.burstExactly();
