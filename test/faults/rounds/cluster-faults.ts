@@ -1,7 +1,7 @@
-import { between, drawsFrom } from '../draws.js';
+import { between, type Draw, drawsFrom, shuffled } from '../draws.js';
 import type { PostgresUnderFaults } from '../harness/databases.js';
 import type { Performed } from './perform.js';
-import { type Action, dealer, type Drawn, type Kinds, type Round } from './schedule.js';
+import { type Action, dealer, type Drawn, type Fault, type Kinds, PROCESSES, type Round } from './schedule.js';
 
 type ClusterAction = Extract<Action, { readonly to: 'cluster' }>;
 type Does = ClusterAction['does'];
@@ -31,7 +31,10 @@ export const CLUSTER_FAULTS: Kinds = {
 /** Kinds that end with another primary. */
 export const FAILOVERS = Object.keys(CLUSTER_FAULTS).filter((kind) => kind.startsWith('failover'));
 
-/** The same rounds with one of these in each in addition to their own faults, and a failover in every second one. */
+/**
+ * The same rounds with one of these in each in addition to their own faults, a failover in every second one, and a kill of
+ * several processes at any time before, during or after it.
+ */
 export function withClusterFaults(rounds: readonly Round[], seed: number): Round[] {
   const draw = drawsFrom(seed ^ 0x70_67_63_6c);
   const isFailover = (kind: string) => FAILOVERS.includes(kind);
@@ -46,8 +49,17 @@ export function withClusterFaults(rounds: readonly Round[], seed: number): Round
   ];
   return rounds.map((round) => ({
     ...round,
-    faults: [...round.faults, round.number % 2 === 0 ? dealOther() : dealFailover()],
+    faults: [...round.faults, round.number % 2 === 0 ? dealOther() : dealFailover(), killed(draw)],
   }));
+}
+
+function killed(draw: Draw): Fault {
+  return {
+    kind: 'several processes killed',
+    action: { to: 'processes', does: 'SIGKILL', targets: shuffled(draw, PROCESSES).slice(0, between(draw, 2, 5)) },
+    afterMs: between(draw, 300, 4_000),
+    forMs: between(draw, 0, 2_000),
+  };
 }
 
 function cluster(does: Does, targets: readonly Part[], forMs: number): Drawn {

@@ -56,11 +56,14 @@ export function whatHitNothing(struck: readonly Struck[], database: DatabaseName
   const kinds = [...faultKinds(database), ...(database === 'mongo' ? [] : Object.keys(CLUSTER_FAULTS))];
   const certain = kinds.filter((kind) => struck.every((one) => one.kind !== kind || CERTAIN.includes(one.action)));
   const atVendors = [...Object.keys(VENDOR_CALL_TROUBLES), ...VENDOR_LOSSES, VENDOR_SILENCE];
-  const each = [...certain, ...atVendors, ...Object.keys(RECEIVER_TROUBLES)];
+  // Rounds on PostgreSQL have the faults of processes and of stores only.
+  const each = database === 'mongo' ? [...certain, ...atVendors, ...Object.keys(RECEIVER_TROUBLES)] : certain;
   return [
     ...each.filter((kind) => missed((one) => one.kind === kind)),
     ...Object.entries(BY_CHANCE).flatMap(([to, what]) =>
-      missed(({ action }) => action === to) ? [`any trouble of ${what}`] : [],
+      (database === 'mongo' || to === 'links' || to === 's3') && missed(({ action }) => action === to)
+        ? [`any trouble of ${what}`]
+        : [],
     ),
   ];
 }
