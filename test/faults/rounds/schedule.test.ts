@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import type { Generation } from '../../../core/generation/generation.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { LONGEST_DELAY_MS } from '../vendors/vendor-models.js';
+import { CLUSTER_FAULTS, FAILOVERS, withClusterFaults } from './cluster-faults.js';
 import { RECEIVER_LINK_FAULTS, RECEIVER_TROUBLES, STREAM_FAULTS, withReceiverFaults } from './receiver-faults.js';
-import { drawRounds, faultKinds, PROCESSES, withReplacements } from './schedule.js';
+import { drawRounds, type Fault, faultKinds, PROCESSES, withReplacements } from './schedule.js';
 import { describeStruck, OwnerlessWatch, type Struck, whatHitNothing } from './struck.js';
 import {
   VENDOR_CALL_TROUBLES,
@@ -90,6 +91,25 @@ describe('rounds of faults', () => {
         const kinds = new Set(faults.flat().map(({ kind }) => kind));
         const tables = { ...RECEIVER_LINK_FAULTS, ...RECEIVER_TROUBLES, ...STREAM_FAULTS };
         expect(kinds).to.have.all.keys(Object.keys(tables));
+      }),
+    );
+  });
+
+  it('have one fault of PostgreSQL servers at a time, each kind in twenty-four, and a failover in every second', () => {
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const own = drawRounds(seed, 24, 'postgres');
+        const rounds = withClusterFaults(own, seed);
+        expect(rounds).to.deep.equal(withClusterFaults(own, seed));
+        const faults = rounds.map((round, index) => round.faults.slice(own[index]?.faults.length));
+        expect(faults.map((added) => added.map(({ action }) => action.to))).to.deep.equal(
+          faults.map(() => ['cluster', 'processes']),
+        );
+        expect(new Set(faults.map(([fault]) => fault?.kind))).to.have.all.keys(Object.keys(CLUSTER_FAULTS));
+        expect(faults.filter(([fault]) => FAILOVERS.includes(fault?.kind ?? ''))).to.have.lengthOf(12);
+        expect(own.flatMap((round) => round.faults).filter(({ action }) => action.to === 'store')).to.satisfy(
+          (struck: readonly Fault[]) => struck.every(({ action }) => action.targets[0] === 's3'),
+        );
       }),
     );
   });
@@ -208,6 +228,16 @@ describe('faults that were played', () => {
       ...Object.keys(RECEIVER_TROUBLES),
     ])
       expect(whatHitNothing(all((one) => (one.kind === kind ? 0 : 1)))).to.deep.equal([kind]);
+  });
+
+  it('of PostgreSQL servers are named when they hit nothing, and no faults of vendors are expected with them', () => {
+    const played = (misses: string): Struck[] =>
+      withClusterFaults(drawRounds(1, 24, 'postgres'), 1).flatMap(({ faults }) =>
+        faults.map(({ kind, action }) => ({ kind, action: action.to, hits: kind === misses ? 0 : 1 })),
+      );
+    expect(whatHitNothing(played(''), 'postgres')).to.deep.equal([]);
+    for (const kind of Object.keys(CLUSTER_FAULTS))
+      expect(whatHitNothing(played(kind), 'postgres')).to.deep.equal([kind]);
   });
 
   it('may miss one link, or one store', () => {
