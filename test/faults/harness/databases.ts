@@ -149,45 +149,15 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
       await this.cluster.setSynchronousStandbyNames('*', this.cluster.primary);
   }
 
-  /**
-   * Another program opens connections until the primary has none left, takes also those of the processes, which it ends, and keeps
-   * all of them. Returns how many it has, and what ends them.
-   */
-  async exhaust(): Promise<{ readonly held: () => number; readonly release: () => Promise<void> }> {
+  /** Another program takes all connections of the primary, also those of the processes, which it ends, and keeps them. */
+  async exhaust(): Promise<Stranger> {
     const url = new URL(this.cluster.urlOf());
     url.username = STRANGER;
-    const clients = new Set<pg.Client>();
-    let isOver = false;
-    const takeAll = async () => {
-      while (!isOver) {
-        const client = new pg.Client({ connectionString: url.href });
-        client.on('error', () => clients.delete(client));
-        try {
-          await client.connect();
-          clients.add(client);
-        } catch (error) {
-          if (!(error instanceof pg.DatabaseError) || error.code !== TOO_MANY_CONNECTIONS) throw error;
-          return;
-        }
-      }
-    };
-    await takeAll();
+    const stranger = new Stranger(url.href);
+    await stranger.takeAll();
     await this.onPrimary(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${OWNER}'`);
-    const keeping = (async () => {
-      while (!isOver) {
-        await takeAll();
-        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-      }
-    })();
-    keeping.catch(() => undefined);
-    return {
-      held: () => clients.size,
-      release: async () => {
-        isOver = true;
-        await keeping.catch(() => undefined);
-        await Promise.all([...clients].map((client) => client.end()));
-      },
-    };
+    stranger.keepTaking();
+    return stranger;
   }
 
   async findAtRest(): Promise<Pick<AtRest, 'accounts' | 'texts'>> {
@@ -231,6 +201,48 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
 
   private async onPrimary(...statements: readonly string[]): Promise<void> {
     await onServer(this.cluster.urlOf(), statements);
+  }
+}
+
+/** A program that opens connections until a server refuses one. */
+class Stranger {
+  private readonly clients = new Set<pg.Client>();
+  private keeping: NodeJS.Timeout | undefined;
+  private taking: Promise<void> | undefined;
+
+  constructor(private readonly url: string) {}
+
+  get held(): number {
+    return this.clients.size;
+  }
+
+  takeAll(): Promise<void> {
+    this.taking ??= this.take().finally(() => (this.taking = undefined));
+    return this.taking;
+  }
+
+  keepTaking(): void {
+    this.keeping = setInterval(() => void this.takeAll().catch(() => undefined), LOOK_EVERY_MS);
+  }
+
+  async release(): Promise<void> {
+    clearInterval(this.keeping);
+    await this.taking?.catch(() => undefined);
+    await Promise.all([...this.clients].map((client) => client.end()));
+  }
+
+  private async take(): Promise<void> {
+    for (;;) {
+      const client = new pg.Client({ connectionString: this.url });
+      client.on('error', () => this.clients.delete(client));
+      try {
+        await client.connect();
+      } catch (error) {
+        if (error instanceof pg.DatabaseError && error.code === TOO_MANY_CONNECTIONS) return;
+        throw error;
+      }
+      this.clients.add(client);
+    }
   }
 }
 

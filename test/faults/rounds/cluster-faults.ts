@@ -74,7 +74,7 @@ export async function troubleCluster(
   const { cluster: servers } = database;
   const { primary } = servers;
   const names = targets.flatMap((part) => namesOf(database, part));
-  const all = (act: (name: string) => Promise<void> | void) => Promise.all(names.map(act));
+  const all = (act: (name: string) => Promise<void>) => Promise.all(names.map(act));
   const hits = () => names.length;
   switch (does) {
     case 'kill':
@@ -82,13 +82,13 @@ export async function troubleCluster(
       return { hits, undo: async () => void (await all((name) => servers.restart(name))) };
     case 'freeze':
       await all((name) => servers.freeze(name));
-      return { hits, undo: async () => void (await all((name) => servers.thaw(name))) };
+      return { hits, undo: async () => names.forEach((name) => servers.thaw(name)) };
     case 'cut off':
       servers.disconnect(primary);
       return { hits, undo: async () => servers.connect(primary) };
     case 'exhaust': {
-      const { held, release } = await database.exhaust();
-      return { hits: held, undo: release };
+      const stranger = await database.exhaust();
+      return { hits: () => stranger.held, undo: () => stranger.release() };
     }
     case 'fail over, killed':
       await servers.kill(primary);
