@@ -23,9 +23,12 @@ export interface NamedStatement {
   readonly values: unknown[];
 }
 
-const PROBE_MS = 1_000;
+/** How long the servers are waited for together; one that takes longer is not asked a second time meanwhile. */
+const ROUND_MS = 1_000;
 /** How long other servers are waited for once one has said that it takes writes. */
 const OTHERS_MS = 250;
+/** The share of a call's time for it in a process that knows no history yet, and so takes any former primary for the present one. */
+const OTHERS_AT_FIRST_SHARE = 0.25;
 const FIRST_RETRY_MS = 25;
 const LAST_RETRY_MS = 500;
 /** The share of a call's time for the search, so that the call reports the reason of the search and not that it was late. */
@@ -56,9 +59,13 @@ export class PrimaryPool {
   private term = 0;
   private isClosed = false;
   private watching: NodeJS.Timeout | undefined;
-  private readonly trial = new TrialWrite(PROBE_MS);
+  private readonly trial: TrialWrite;
+  /** What each server has been asked, whose answer is not known yet. */
+  private asking = new Map<Login, Promise<Candidate | undefined>>();
 
-  constructor(private readonly options: PoolOptions) {}
+  constructor(private readonly options: PoolOptions) {
+    this.trial = new TrialWrite(options.timeoutMs);
+  }
 
   /** Runs a statement, which is its own transaction. Rejects with the driver's errors. */
   async query(statement: NamedStatement): Promise<QueryResult> {
@@ -180,27 +187,40 @@ export class PrimaryPool {
     if (this.searching !== undefined) return;
     const { term } = this;
     const found = await this.askAll();
+    this.asking = new Map();
     if (found !== undefined && found.timeline > this.timeline) this.suspect(term);
   }
 
-  /** A process that is new here knows no history yet, so it gives a new primary time to answer beside a former one. */
   private async askAll(): Promise<Candidate | undefined> {
     const candidates: Candidate[] = [];
+    const { asking } = this;
     this.fault = undefined;
+    let isOver = false;
+    const othersMs = this.term === 0 ? OTHERS_AT_FIRST_SHARE * this.options.timeoutMs : OTHERS_MS;
     await new Promise<void>((resolve) => {
       const asked = this.options.logins.map(async (login) => {
-        const candidate = await this.ask(login);
+        const answer = asking.get(login) ?? this.ask(login);
+        asking.set(login, answer);
+        const candidate = await answer;
+        // The next round takes what comes too late for this one: over a slow line no server answers within a round.
+        if (isOver) return;
+        asking.delete(login);
         if (candidate === undefined) return;
         candidates.push(candidate);
-        setTimeout(resolve, OTHERS_MS).unref();
+        setTimeout(resolve, othersMs).unref();
       });
       void Promise.all(asked).then(() => resolve());
+      setTimeout(() => candidates.length === 0 && resolve(), ROUND_MS).unref();
     });
+    isOver = true;
+    // Later, what is answered now says nothing.
+    if (candidates.length > 0) this.asking = new Map();
     return candidates.toSorted((a, b) => b.timeline - a.timeline)[0];
   }
 
   private async ask(login: Login): Promise<Candidate | undefined> {
-    const client = new pg.Client({ ...login, connectionTimeoutMillis: PROBE_MS, query_timeout: PROBE_MS });
+    const { timeoutMs } = this.options;
+    const client = new pg.Client({ ...login, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs });
     client.on('error', () => undefined);
     try {
       await client.connect();

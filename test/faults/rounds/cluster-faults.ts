@@ -1,7 +1,15 @@
 import { between, type Draw, drawsFrom, shuffled } from '../draws.js';
 import type { PostgresUnderFaults } from '../harness/databases.js';
-import type { Performed } from './perform.js';
-import { type Action, dealer, type Drawn, type Fault, type Kinds, PROCESSES, type Round } from './schedule.js';
+import {
+  type Action,
+  dealer,
+  type Drawn,
+  type Fault,
+  type Kinds,
+  type Performed,
+  PROCESSES,
+  type Round,
+} from './schedule.js';
 
 type ClusterAction = Extract<Action, { readonly to: 'cluster' }>;
 type Does = ClusterAction['does'];

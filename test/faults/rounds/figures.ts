@@ -104,7 +104,7 @@ function counted(names: readonly string[]): string {
 
 /** Minimum activity that this many rounds must show: far below the usual, and far above what proves nothing. */
 const SUCCEEDED_A_ROUND = 10;
-const FETCHED_A_ROUND = 10;
+const FETCHED_A_ROUND = 4;
 const UNSURE_A_ROUND = 0.5;
 /** In a few rounds, no client may happen to notice a fault. */
 const ROUNDS_THAT_ARE_NOTICED = 5;

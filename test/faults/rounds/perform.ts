@@ -2,19 +2,9 @@ import type { Installation } from '../harness/installation.js';
 import type { Link } from '../harness/toxiproxy.js';
 import { sufferAtVendor, type VendorTrouble } from '../vendors/vendor-trouble.js';
 import { troubleCluster } from './cluster-faults.js';
-import type { Action } from './schedule.js';
+import type { Action, Performed } from './schedule.js';
 
 type ActionTo<T extends Action['to']> = Extract<Action, { readonly to: T }>;
-
-/** A fault under way. */
-export interface Performed {
-  /** Hits so far: processes and stores that were struck, requests in trouble, and chunks sent into a bad link. */
-  hits(): number;
-  /** For a vendor trouble, whether it has hit enough to show something. */
-  hasHitEnough?(): boolean;
-  /** Removes only this fault. Restarts the processes it ended, if they can start by now. */
-  undo(): Promise<void>;
-}
 
 /**
  * Performs a fault's action. Processes that another fault has ended are awaited or restarted, so that there is

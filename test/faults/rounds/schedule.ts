@@ -51,6 +51,16 @@ export interface Fault {
   readonly forMs: number;
 }
 
+/** A fault under way. */
+export interface Performed {
+  /** Hits so far: processes and stores that were struck, requests in trouble, and chunks sent into a bad link. */
+  hits(): number;
+  /** For a vendor trouble, whether it has hit enough to show something. */
+  hasHitEnough?(): boolean;
+  /** Removes only this fault. Restarts the processes it ended, if they can start by now. */
+  undo(): Promise<void>;
+}
+
 export interface Round {
   readonly number: number;
   readonly faults: readonly Fault[];
