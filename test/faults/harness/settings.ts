@@ -57,6 +57,7 @@ settings:
   retry_cap_seconds: 2
   poll_after_ms: 200
   max_open_generations_per_account: 100000
+  max_unfinished_uploads_per_app: 10000
 `;
 }
 
