@@ -14,7 +14,7 @@ export function cursorAt({ createdAt, id }: CreatedPlace): string {
  */
 export function placeBefore(cursor: string | undefined, createdBefore: number | undefined): CreatedPlace {
   if (cursor === undefined) return { createdAt: createdBefore ?? Number.MAX_SAFE_INTEGER, id: LEAST_ID };
-  const [, createdAt, id] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
+  const [, createdAt, id] = /^(\d{1,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(cursor) ?? [];
   // One that no list has given out continues after the end.
   if (createdAt === undefined || id === undefined) return { createdAt: 0, id: LEAST_ID };
   return { createdAt: Number(createdAt), id };

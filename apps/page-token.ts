@@ -1,4 +1,4 @@
-import { fieldInvalid } from '../core/fields.js';
+import { fieldInvalid, isText } from '../core/fields.js';
 import type { Page, PageRequest } from '../core/paging.js';
 
 type SentAs = 'page_token' | 'cursor';
@@ -25,7 +25,8 @@ export function cursorOf({ limit, cursor }: PageRequest, of: string, sentAs: Sen
 function readToken(token: string, of: string, sentAs: SentAs): string {
   const [list, cursor, ...more] = Buffer.from(token, 'base64url').toString('utf8').split('\n');
   const isOurs = list === of && cursor !== undefined && more.length === 0 && token === tokenOf(of, cursor);
-  if (!isOurs)
+  // No cursor has NUL, which databases do not compare in one way.
+  if (!isOurs || !isText(cursor))
     throw fieldInvalid(`/${sentAs}`, `A ${sentAs.replace('_', ' ')} must come from an earlier page of the same list.`);
   return cursor;
 }

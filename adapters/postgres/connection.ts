@@ -72,6 +72,13 @@ function nameOf(sql: string): string {
   return name;
 }
 
+const NOTHING: SqlResult = { rows: [], rowCount: 0 };
+
+/** PostgreSQL refuses NUL in a text, also where rows are looked for that have it: there are none. */
+function isAboutNoRow(sql: string, values: readonly SqlValue[]): boolean {
+  return /^\s*(SELECT|DELETE)/.test(sql) && values.some((value) => typeof value === 'string' && value.includes('\0'));
+}
+
 /** The connections to the primary, with a bound on every wait. */
 export class PostgresConnection implements PostgresDatabase {
   readonly address: PostgresAddress;
@@ -102,6 +109,7 @@ export class PostgresConnection implements PostgresDatabase {
 
   async ask(sql: string, values: readonly SqlValue[] = [], call?: Cancellation): Promise<SqlResult> {
     throwIfAborted(call);
+    if (isAboutNoRow(sql, values)) return NOTHING;
     const statement = {
       ...(this.isPrepared ? { name: nameOf(sql) } : {}),
       text: sql,

@@ -56,7 +56,7 @@ export class PostgresAccountStore implements AccountStore {
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
     const { rows } = await this.db.ask(
       `${ENTRY} AND sequence > $2 ORDER BY sequence LIMIT $3`,
-      [idOrNull(accountId), Number(page.cursor ?? 0), checkedLimit(page.limit) + 1],
+      [idOrNull(accountId), sequenceOf(page.cursor), checkedLimit(page.limit) + 1],
       call,
     );
     return pageOf(rows.map(entryOf), page, (entry) => String(entry.sequence));
@@ -94,6 +94,12 @@ export class PostgresAccountStore implements AccountStore {
       entries.map(({ reason }) => reason !== undefined),
     ]);
   }
+}
+
+/** The number of an entry in a cursor. One that no list has given out may be any text, and then has nothing behind it. */
+function sequenceOf(cursor = '0'): number {
+  const sequence = Math.floor(Number(cursor));
+  return Number.isSafeInteger(sequence) ? sequence : Number.MAX_SAFE_INTEGER;
 }
 
 /** Parts of a statement that are common table expressions, and the values of all its places. */

@@ -10,7 +10,7 @@ import { findInAccount } from '../search/find-generations.js';
 import { facetTerm, type SearchTerm, termsOf } from '../search/words.js';
 import { type Generation, type GenerationView, MODALITIES, type Modality } from './generation.js';
 import { isNewer, mergedNewest, type Place } from './merged-lists.js';
-import { type ListFilter, readListFilter, type SentFilter, viewGeneration } from './read-generations.js';
+import { type ListFilter, readListFilter, requireText, type SentFilter, viewGeneration } from './read-generations.js';
 
 /** A filter for the generations of an account, over all its Apps. All given conditions must match. */
 export interface AccountFilter extends Omit<ListFilter, 'clientTraceId'> {
@@ -29,7 +29,7 @@ export type SentAccountFilter = Omit<SentFilter, 'clientTraceId'> & {
 export const MAX_LISTED_CREDENTIAL = 200;
 
 /**
- * Throws FIELD_INVALID for an unknown status or modality and for texts that are empty or too long, and NOT_FOUND for a
+ * Throws FIELD_INVALID for an unknown status or modality and for texts that are empty, too long or have NUL, and NOT_FOUND for a
  * text that is not the id of an App.
  */
 export function readAccountFilter({ appId, credentialId, modality, ...sent }: SentAccountFilter): AccountFilter {
@@ -37,8 +37,7 @@ export function readAccountFilter({ appId, credentialId, modality, ...sent }: Se
   const known = MODALITIES.find((one) => one === modality);
   if (modality !== undefined && known === undefined)
     throw fieldInvalid('/modality', `modality must be one of ${MODALITIES.join(', ')}.`);
-  if (credentialId !== undefined && (credentialId === '' || credentialId.length > MAX_LISTED_CREDENTIAL))
-    throw fieldInvalid('/credential_id', `credential_id must have 1 to ${MAX_LISTED_CREDENTIAL} characters.`);
+  requireText('credential_id', credentialId, MAX_LISTED_CREDENTIAL);
   if (appId !== undefined && !isUuid(appId)) throw noSuchApp();
   return {
     ...filter,

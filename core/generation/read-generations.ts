@@ -2,7 +2,7 @@ import type { Caller } from '../access/credential.js';
 import type { Call, Files, Machine, Money, Work } from '../context.js';
 import type { Hold } from '../credits/account.js';
 import { ServiceError } from '../errors.js';
-import { fieldInvalid } from '../fields.js';
+import { fieldInvalid, isText } from '../fields.js';
 import { isUuid } from '../ids.js';
 import { extensionOf } from '../media/media-types.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
@@ -55,7 +55,7 @@ export type SentFilter = {
 };
 
 /**
- * Throws FIELD_INVALID for an unknown status and for texts that are empty or too long. A model that is not in the
+ * Throws FIELD_INVALID for an unknown status and for texts that are empty, too long or have NUL. A model that is not in the
  * catalog is accepted, because it may have made generations while it was there.
  */
 export function readListFilter(sent: SentFilter): ListFilter {
@@ -63,8 +63,8 @@ export function readListFilter(sent: SentFilter): ListFilter {
   const known = STATUSES.find((one) => one === status);
   if (status !== undefined && known === undefined)
     throw fieldInvalid('/status', `status must be one of ${STATUSES.join(', ')}.`);
-  requireLength('model_key', modelKey, MAX_LISTED_MODEL_KEY);
-  requireLength('client_trace_id', clientTraceId, MAX_LISTED_TRACE_ID);
+  requireText('model_key', modelKey, MAX_LISTED_MODEL_KEY);
+  requireText('client_trace_id', clientTraceId, MAX_LISTED_TRACE_ID);
   return {
     ...(known === undefined ? {} : { status: known }),
     ...(modelKey === undefined ? {} : { modelKey }),
@@ -74,9 +74,11 @@ export function readListFilter(sent: SentFilter): ListFilter {
   };
 }
 
-function requireLength(name: string, text: string | undefined, max: number): void {
-  if (text !== undefined && (text === '' || text.length > max))
-    throw fieldInvalid(`/${name}`, `${name} must have 1 to ${max} characters.`);
+/** Throws FIELD_INVALID for a text of a filter that no stored text can be equal to. */
+export function requireText(name: string, text: string | undefined, max: number): void {
+  if (text === undefined) return;
+  if (text === '' || text.length > max) throw fieldInvalid(`/${name}`, `${name} must have 1 to ${max} characters.`);
+  if (!isText(text)) throw fieldInvalid(`/${name}`, `${name} must be text without NUL characters and lone surrogates.`);
 }
 
 /** The fields with an index, the one that usually leaves the fewest first. */

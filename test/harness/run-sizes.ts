@@ -25,6 +25,7 @@ export const RUN_SIZES = {
     byDefault: 3,
     inFull: 15,
   },
+  storeHistories: { of: 'random histories of port calls on every database', byDefault: 5, inFull: 300 },
   erasuresCut: { of: 'erasures whose process dies at a call of a store', byDefault: 8, inFull: 600 },
   createFaults: { of: 'kinds of faults at each store call of one create that is repeated', byDefault: 3, inFull: 7 },
   frontHistories: { of: 'random histories over both fronts', byDefault: 10, inFull: 600 },

@@ -94,6 +94,12 @@ export const LIST_VECTORS: readonly Vector[] = [
       data: of('three'),
     }),
     ok('listGenerations', { query: { created_before: '2020-01-01T00:00:00.000Z' }, data: of() }),
+    ...['client_trace_id', 'model_key'].map((name) =>
+      refused('listGenerations', 'FIELD_INVALID', {
+        query: { [name]: 'mine\0' },
+        says: `${name} must be text without NUL characters and lone surrogates`,
+      }),
+    ),
   ]),
   vector(OF_THE_ACCOUNT.ledger, [
     made('one', 'mine:1', { ...PICTURE, parameters: { size: '96x64', n: 2 } }),
