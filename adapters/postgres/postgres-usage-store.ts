@@ -80,8 +80,17 @@ const USE_TABLE = new UsageTable(USES);
 const TRACE_TABLE = new UsageTable(TRACES);
 const USES_OF_ACCOUNT = `${USES.selection} WHERE account = $1`;
 const TRACES_OF_ACCOUNT = `${TRACES.selection} WHERE account = $1`;
-const REMOVE_TRACES = `DELETE FROM darkroom.usage_by_trace WHERE (account, day, trace, app_use) IN
-  (SELECT account, day, trace, app_use FROM darkroom.usage_by_trace WHERE account = $1 ORDER BY day, trace, app_use LIMIT $2 FOR UPDATE)`;
+/** The rows are chosen once: as a condition, the choice may be made again for each row, and removes more than the limit. */
+const REMOVE_TRACES = `
+  WITH first AS MATERIALIZED (
+    SELECT account, day, trace, app_use FROM darkroom.usage_by_trace WHERE account = $1
+    ORDER BY day, trace, app_use LIMIT $2 FOR UPDATE
+  )
+  DELETE FROM darkroom.usage_by_trace AS stored USING first
+  WHERE ${TRACES.columns
+    .slice(USAGE_SUMS.count)
+    .map(({ name }) => `stored.${name} = first.${name}`)
+    .join(' AND ')}`;
 
 function tableOf(key: UsageKey): UsageTable<UseRow> | UsageTable<TraceRow> {
   return isTrace(key) ? TRACE_TABLE : USE_TABLE;
