@@ -195,11 +195,11 @@ const acceptances = [
         change: aChange(account, { expectedVersion: account.version + versionOff, issued: n }),
         generations: numbers.map((one) => aGeneration(one, { accountId: uuidAt(n) })),
       };
-      const known = await Promise.all(batch.claims.map((one) => stores.claims.read(one)));
+      const claimed = await Promise.all(batch.claims.map((one) => stores.claims.read(one)));
       const outcome = await stores.acceptances.accept(batch);
       if (outcome.outcome === 'accepted') return { ...outcome, existing: inAnyOrder(outcome.existing) };
       // A store may keep the claims of what it did not accept, or not.
-      const added = batch.claims.filter((_, index) => known[index] === null);
+      const added = batch.claims.filter((_, index) => claimed[index] === null);
       await Promise.all(added.map((one) => stores.claims.remove(one, 0)));
       return outcome.outcome === 'taken' ? inAnyOrder(outcome.taken) : outcome.outcome;
     },
@@ -628,7 +628,7 @@ const search = [
 
 /** For lists of which a port does not say the order. */
 function inAnyOrder<T extends object>(items: readonly T[]): readonly T[] {
-  const keyed = items.map((item) => [JSON.stringify(Object.entries(item).toSorted()), item] as const);
+  const keyed = items.map((item) => [JSON.stringify(item, Object.keys(item).toSorted()), item] as const);
   return keyed.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
 }
 
