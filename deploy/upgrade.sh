@@ -63,6 +63,7 @@ migrate() { compose run --rm --no-deps migrate; }
 # Sets the password of the program's user, if it was changed. An installation with a database of its own lacks this service.
 case " $(docker compose config --services | tr '\n' ' ')" in
   *' mongo-set-up '*) compose run --rm --no-deps mongo-set-up ;;
+  *' postgres-set-up '*) compose run --rm --no-deps postgres-set-up ;;
 esac
 migrate
 # Workers first: they know the models that new REST processes offer.

@@ -116,6 +116,17 @@ export const SECRETS = {
   DARKROOM_MINIO_SECRET_KEY: 'not-a-secret',
 } as const;
 
+const { DARKROOM_MONGO_URL: _, ...SECRETS_OF_OBJECTS } = SECRETS;
+
+/** The same on PostgreSQL. */
+export const POSTGRES_SECRETS = {
+  DARKROOM_POSTGRES_URL: 'postgres://darkroom:not-a-password@postgres:5432/darkroom?sslmode=disable',
+  ...SECRETS_OF_OBJECTS,
+} as const;
+
+/** The database of a case. */
+export const DATABASES = { least: 'postgres', full: 'mongo' } as const satisfies Record<Case, string>;
+
 /** Secrets that few installations need. */
 export const OPTIONAL_SECRETS = {
   DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key',

@@ -1,13 +1,14 @@
 /**
  * Goal: deploy/compose.yaml starts what the program needs, in order, and gives no service more than it needs.
  * Method: read the file as compose does and check every service against the same rules; load its configuration with the
- * program's own loader for each role; create its secrets and check them.
+ * program's own loader for each role; create its secrets and check them. The same of the file that replaces its database.
  */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { ConfigInvalid } from '../../apps/config/config.js';
 import { CallersFile } from '../../apps/grpc/callers.js';
 import { driverNames } from '../fixtures/driver-names.js';
@@ -15,6 +16,7 @@ import {
   isPinned,
   loadAs,
   pathOf,
+  POSTGRES_SECRETS,
   type Role,
   SECRETS,
   stringsIn,
@@ -23,6 +25,22 @@ import {
   VARIABLES,
   yamlOf,
 } from './chart-files.js';
+
+/** A file that overrides another one; what it replaces in whole has a name with an exclamation mark. */
+function overrideOf(path: string): Tree {
+  return parse(textOf(path).replaceAll(/(\w+): !override/g, '$1!:'), { merge: true }) as Tree;
+}
+
+/** Two files as compose merges them: maps by their keys, lists one after the other. */
+function overridden(under: Tree | undefined, over: Tree): Tree {
+  if (Array.isArray(over)) return [...(Array.isArray(under) ? (under as readonly Tree[]) : []), ...(over as Tree[])];
+  if (typeof over !== 'object' || over === null) return over;
+  const merged = { ...(under as Readonly<Record<string, Tree>> | undefined) };
+  for (const [name, tree] of Object.entries(over))
+    if (name.endsWith('!')) merged[name.slice(0, -1)] = tree;
+    else merged[name] = overridden(merged[name], tree);
+  return merged;
+}
 
 type SecretUse = string | { readonly source: string; readonly target: string };
 
@@ -60,6 +78,7 @@ interface Service {
     readonly interval?: string;
   };
   readonly stop_grace_period?: string;
+  readonly profiles?: readonly string[];
   readonly deploy: {
     readonly replicas?: string;
     readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string; readonly pids: number } };
@@ -326,13 +345,94 @@ describe('deploy/compose.yaml', () => {
   });
 });
 
+describe('deploy/compose.postgres.yaml', () => {
+  const merged = overridden(
+    yamlOf<Tree>('deploy/compose.yaml'),
+    overrideOf('deploy/compose.postgres.yaml'),
+  ) as unknown as Compose;
+  const started = Object.entries(merged.services).filter(([, { profiles }]) => profiles === undefined);
+  const added = (name: 'postgres' | 'postgres-set-up'): Service => merged.services[name] as Service;
+
+  it('starts PostgreSQL in place of MongoDB, and nothing else', () => {
+    const others = services.map(([name]) => name).filter((name) => !name.startsWith('mongo'));
+    expect(started.map(([name]) => name).sort()).to.deep.equal([...others, 'postgres', 'postgres-set-up'].sort());
+    for (const [name, { depends_on = {} }] of started)
+      for (const needed of Object.keys(depends_on))
+        expect(
+          started.map(([one]) => one),
+          name,
+        ).to.include(needed);
+    expect(merged.services['migrate']?.depends_on).to.deep.equal({
+      'postgres-set-up': { condition: 'service_completed_successfully' },
+      'objects': { condition: 'service_healthy' },
+    });
+    for (const role of ['rest', 'worker'])
+      expect(merged.services[role]?.depends_on).to.deep.equal(service(role).depends_on);
+  });
+
+  for (const name of ['postgres', 'postgres-set-up'] as const)
+    it(`runs ${name} with the least privileges`, () => {
+      const one = added(name);
+      expect(imageOf(one)).to.equal('postgres:18.4');
+      expect([one.user, one.read_only, one.cap_drop, one.cap_add, one.security_opt]).to.deep.equal([
+        '999:999',
+        true,
+        ['ALL'],
+        undefined,
+        ['no-new-privileges:true'],
+      ]);
+      expect([one.networks, one.ports]).to.deep.equal([['database'], undefined]);
+      for (const mount of one.tmpfs) expect(mount).to.match(/^\/[\w/]+:size=\d+m/);
+      const { cpus, memory, pids } = one.deploy.resources.limits;
+      expect([Number(cpus) > 0, /^\d+[MG]$/.test(memory), pids > 0]).to.deep.equal([true, true, true]);
+      expect([one.restart, one.healthcheck.disable === true]).to.deep.equal(
+        name === 'postgres' ? ['unless-stopped', false] : ['no', true],
+      );
+    });
+
+  it('checks the health of PostgreSQL by its own small program, twice per minute', () => {
+    const { test, interval } = added('postgres').healthcheck;
+    expect([test?.[1], secondsOf(interval)]).to.deep.equal(['pg_isready', 30]);
+  });
+
+  for (const role of ['rest', 'worker', 'all'] as const)
+    it(`is configured for the role ${role} as the program requires`, async () => {
+      const process = merged.services[role === 'all' ? 'migrate' : role] as Service;
+      const config = await loadAs(role, textOf('deploy/config/darkroom.yaml'), {
+        ...environmentOf(process),
+        ...POSTGRES_SECRETS,
+      });
+      expect(driverNames(config)).to.deep.equal({ database: 'postgres', objects: 'minio', wakeUps: 'agenda' });
+      const targets = secretsOf(process).map(({ target }) => target);
+      expect(targets.sort()).to.deep.equal(['installation_secret', ...Object.keys(POSTGRES_SECRETS)].sort());
+      expect(process.environment).to.deep.equal({
+        ...service('rest').environment,
+        DARKROOM_STORES_DATABASE: 'postgres',
+      });
+    });
+
+  it('mounts only files that exist or are generated, and allows the connections of all processes', async () => {
+    for (const { file } of Object.values(merged.configs))
+      expect(existsSync(pathOf(`deploy/${file}`)), file).to.equal(true);
+    const [, most] = /max_connections=(\d+)/.exec((added('postgres').command ?? []).join(' ')) ?? [];
+    const { stores } = await loadAs('rest', textOf('deploy/config/darkroom.yaml'), {
+      ...environmentOf(merged.services['rest'] as Service),
+      ...POSTGRES_SECRETS,
+    });
+    const { pool_size: poolSize } = stores.database.options as { readonly pool_size: number };
+    // Two processes of each role, and as many beside them during an upgrade; notifications and streams have their own.
+    expect(Number(most)).to.be.above(8 * (poolSize + 2) + 10);
+    expect(added('postgres').command).to.include('wal_level=logical');
+  });
+});
+
 function secondsOf(period: string | undefined): number {
   return Number(/^(\d+)s$/.exec(period ?? '')?.[1]);
 }
 
 describe('.env.example', () => {
   const files = {
-    'deploy/.env.example': ['compose.yaml', 'compose.provider.yaml', 'compose.tls.yaml'].map(
+    'deploy/.env.example': ['compose.yaml', 'compose.postgres.yaml', 'compose.provider.yaml', 'compose.tls.yaml'].map(
       (name) => `deploy/${name}`,
     ),
     'deploy/quick-start/.env.example': ['deploy/quick-start/compose.yaml'],
@@ -374,6 +474,9 @@ describe('deploy/make-secrets.sh', () => {
     rmSync(folder, { recursive: true });
   });
 
+  const mounted = ['deploy/compose.yaml', 'deploy/compose.postgres.yaml'].flatMap((path) =>
+    Object.values((overrideOf(path) as unknown as Compose).secrets),
+  );
   const run = () => spawnSync('sh', [join(folder, 'make-secrets.sh')], { encoding: 'utf8' }).stdout;
   const made = () =>
     Object.fromEntries(
@@ -381,17 +484,13 @@ describe('deploy/make-secrets.sh', () => {
     );
 
   it('creates every mounted secret, once, in a folder that only its owner may enter', () => {
-    expect(run().trim().split('\n')).to.have.length(Object.keys(compose.secrets).length);
+    expect(run().trim().split('\n')).to.have.length(mounted.length);
     const first = made();
     expect(
       Object.keys(first)
         .map((name) => `secrets/${name}`)
         .sort(),
-    ).to.deep.equal(
-      Object.values(compose.secrets)
-        .map(({ file }) => file)
-        .sort(),
-    );
+    ).to.deep.equal(mounted.map(({ file }) => file).sort());
     expect(statSync(join(folder, 'secrets')).mode & 0o777).to.equal(0o700);
     // A mounted file keeps its mode, and the container's user must be able to read it.
     for (const name of Object.keys(first))
@@ -428,5 +527,18 @@ describe('deploy/make-secrets.sh', () => {
       .to.include(`const SET = '${url.searchParams.get('replicaSet') ?? ''}';`)
       .and.to.include(`const MEMBER = '${url.host}';`);
     expect(service('mongo').command).to.include.members(['--replSet', url.searchParams.get('replicaSet')]);
+  });
+
+  it('creates a URL of PostgreSQL that the program accepts, and the script of the database reads', () => {
+    const { postgres_url = '' } = made();
+    const { username, host, pathname, password } = new URL(postgres_url);
+    expect([username, host, pathname]).to.deep.equal(['darkroom', 'postgres:5432', '/darkroom']);
+    expect(password).to.match(/^[0-9a-f]{48}$/);
+    const script = textOf('deploy/compose/postgres-set-up.sh');
+    const [, reading = ''] = /^credentials=\$\((sed .*) \/run\/secrets\/postgres_url\)$/m.exec(script) ?? [];
+    const read = spawnSync('sh', ['-c', `${reading} "$0"`, join(folder, 'secrets', 'postgres_url')], {
+      encoding: 'utf8',
+    });
+    expect(read.stdout.trim()).to.equal(`darkroom:${password}`);
   });
 });

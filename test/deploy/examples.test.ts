@@ -17,6 +17,7 @@ import {
   KUBERNETES_VERSION,
   loadAs,
   pathOf,
+  POSTGRES_SECRETS,
   type Role,
   SECRETS,
   textOf,
@@ -96,7 +97,11 @@ describe('examples of the chart', () => {
     for (const [name, text] of Object.entries(data)) writeFileSync(join(folder, name), text);
     const secrets = (container?.env ?? []).flatMap(({ name, valueFrom }) => (valueFrom ? [[name, 'a-key']] : []));
     const role = (container?.args[0] === 'serve' ? container.args[2] : 'all') as Role;
-    const config = await loadAs(role, data['darkroom.yaml'] ?? '', { ...Object.fromEntries(secrets), ...SECRETS });
+    const config = await loadAs(role, data['darkroom.yaml'] ?? '', {
+      ...Object.fromEntries(secrets),
+      ...SECRETS,
+      ...POSTGRES_SECRETS,
+    });
     const catalog = config.catalog.replace('/etc/darkroom', folder);
     const loaded = await loadCatalog(catalog, catalogTools({ ...config, catalog }));
     return loaded.models().map(({ modelKey }) => modelKey);

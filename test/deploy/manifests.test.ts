@@ -13,10 +13,12 @@ import { driverNames } from '../fixtures/driver-names.js';
 import {
   type Case,
   CASES,
+  DATABASES,
   documentsOf,
   isPinned,
   loadAs,
   OPTIONAL_SECRETS,
+  POSTGRES_SECRETS,
   renderedText,
   type Role,
   SECRETS,
@@ -149,7 +151,9 @@ for (const name of CASES) {
       const { volumes } = spec.template.spec;
       const files = textOfConfig(volumes.find((volume) => volume.configMap)?.configMap?.name ?? '');
       const given = new Set(spec.template.spec.containers[0]?.env.map((variable) => variable.name));
-      const secrets = Object.entries({ ...SECRETS, ...OPTIONAL_SECRETS }).filter(([variable]) => given.has(variable));
+      const secrets = Object.entries({ ...SECRETS, ...POSTGRES_SECRETS, ...OPTIONAL_SECRETS }).filter(([variable]) =>
+        given.has(variable),
+      );
       return { files, config: await loadAs(role, files['darkroom.yaml'] ?? '', Object.fromEntries(secrets)) };
     }
 
@@ -224,7 +228,7 @@ for (const name of CASES) {
             .map((variable) => variable.name)
             .sort(),
         ).to.deep.equal(
-          Object.keys({ ...SECRETS, ...(name === 'full' ? OPTIONAL_SECRETS : {}) })
+          Object.keys(name === 'full' ? { ...SECRETS, ...OPTIONAL_SECRETS } : POSTGRES_SECRETS)
             .filter((variable) => metadata.name !== EXTRA.group || !variable.endsWith('_FAL_API_KEY'))
             .sort(),
         );
@@ -245,7 +249,11 @@ for (const name of CASES) {
       for (const role of rolesOf(container)) {
         it(`configure ${metadata.name} as the program requires for the role ${role}`, async () => {
           const { files, config } = await configOf(pod, role);
-          expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
+          expect(driverNames(config)).to.deep.equal({
+            database: DATABASES[name],
+            objects: 'minio',
+            wakeUps: 'agenda',
+          });
           expect(container.volumeMounts.some(({ mountPath }) => config.secretFile === `${mountPath}/secret`)).to.equal(
             true,
           );
@@ -429,7 +437,7 @@ for (const name of CASES) {
       expect(manifests.find(({ kind }) => kind === 'ServiceAccount')?.automountServiceAccountToken).to.equal(false);
       expect(
         stringsIn(manifests as unknown as Tree).filter((text) =>
-          /mongodb(\+srv)?:\/\/|svc_live_|:\/\/[^/\s]*:[^/\s]*@/.test(text),
+          /mongodb(\+srv)?:\/\/|postgres(ql)?:\/\/|svc_live_|:\/\/[^/\s]*:[^/\s]*@/.test(text),
         ),
       ).to.deep.equal([]);
     });

@@ -53,10 +53,11 @@ describe('helm', () => {
     'worker.replica=3': "additional properties 'replica' not allowed",
     'config.rest.prot=8081': "additional properties 'prot' not allowed",
     'config.minio.secret_key=hush': "additional properties 'secret_key' not allowed",
-    'config.stores.database=sqlite': "value must be 'mongo'",
+    'config.stores.database=sqlite': "value must be one of 'mongo', 'postgres'",
     'image.tag=latest': "'not' failed",
     'image.repository=': 'image.repository must say where the image of deploy/Dockerfile is.',
-    'secrets.mongo.existingSecret=': "secrets.mongo.existingSecret must name a secret with MongoDB's address.",
+    'secrets.postgres.existingSecret=': "secrets.postgres.existingSecret must name a secret with PostgreSQL's address.",
+    'config.stores.database=mongo': "secrets.mongo.existingSecret must name a secret with MongoDB's address.",
     'config.grpc.port=50051,config.grpc.plaintext=true':
       'secrets.grpc.callers.existingSecret must name a secret with the file of callers.',
     'config.grpc.port=50051,secrets.grpc.callers.existingSecret=callers':
@@ -170,6 +171,7 @@ describe('checkers from Python packages', () => {
             readonly ports?: readonly { readonly published: string }[];
             readonly secrets?: readonly { readonly target: string }[];
             readonly environment?: Readonly<Record<string, string>>;
+            readonly depends_on?: Readonly<Record<string, unknown>>;
             readonly read_only: boolean;
             readonly cap_drop: readonly string[];
             readonly user: string;
@@ -200,6 +202,19 @@ describe('checkers from Python packages', () => {
         secrets.some(({ target }) => target === 'DARKROOM_PROVIDERS_FAL_API_KEY'),
       );
       expect(withKey.map(([name]) => name)).to.have.members(['migrate', 'rest', 'worker']);
+    });
+
+    it('start PostgreSQL in place of MongoDB, whose secrets no container gets then', () => {
+      const { services } = composed('compose.postgres.yaml', 'compose.tls.yaml', 'compose.provider.yaml');
+      expect(Object.keys(services)).to.include.members(['postgres', 'postgres-set-up', 'rest', 'worker', 'tls']);
+      expect(Object.keys(services).filter((name) => name.startsWith('mongo'))).to.deep.equal([]);
+      for (const name of ['migrate', 'rest', 'worker']) {
+        const { secrets = [], environment = {}, depends_on = {} } = services[name] ?? {};
+        const targets = secrets.map(({ target }) => target);
+        expect(targets, name).to.include('DARKROOM_POSTGRES_URL').and.not.to.include('DARKROOM_MONGO_URL');
+        expect(environment['DARKROOM_STORES_DATABASE'], name).to.equal('postgres');
+        expect(Object.keys(depends_on), name).to.not.include('mongo-set-up');
+      }
     });
 
     it('publish only Caddy, and name the addresses of TLS to every process of the program', () => {

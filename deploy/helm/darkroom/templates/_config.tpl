@@ -36,11 +36,27 @@ catalog.yaml: |
 {{- define "darkroom.environment" -}}
 - name: DARKROOM_CONFIG
   value: /etc/darkroom/darkroom.yaml
+{{- if eq .Values.config.stores.database "postgres" }}
+{{- $secret := required "secrets.postgres.existingSecret must name a secret with PostgreSQL's address." .Values.secrets.postgres.existingSecret }}
+- name: DARKROOM_POSTGRES_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ $secret }}
+      key: {{ .Values.secrets.postgres.urlKey }}
+{{- with .Values.secrets.postgres.directUrlKey }}
+- name: DARKROOM_POSTGRES_DIRECT_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ $secret }}
+      key: {{ . }}
+{{- end }}
+{{- else }}
 - name: DARKROOM_MONGO_URL
   valueFrom:
     secretKeyRef:
       name: {{ required "secrets.mongo.existingSecret must name a secret with MongoDB's address." .Values.secrets.mongo.existingSecret }}
       key: {{ .Values.secrets.mongo.urlKey }}
+{{- end }}
 - name: DARKROOM_MINIO_ACCESS_KEY
   valueFrom:
     secretKeyRef:
