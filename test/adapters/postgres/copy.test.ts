@@ -16,10 +16,7 @@ import { openCopyTarget } from '../../../adapters/postgres/postgres-copy.js';
 import { lookIntoPostgres, migrated, openPostgres } from '../../../adapters/postgres/open-postgres.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { openDatabase } from '../../../adapters/sqlite/database.js';
-import { delivery } from '../../contracts/delivery-store.contract.js';
-import { allPages } from '../../contracts/versioned-records.js';
-import { fillStores, MANY } from '../../fixtures/filled-stores.js';
-import { aClaim, aFingerprint, anApiKey, anArtefact, uuidAt } from '../../fixtures/stored-records.js';
+import { contentOf, fillStores, MANY } from '../../fixtures/filled-stores.js';
 import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
 import { orSkip, postgresServer } from '../../servers/servers.js';
 import { onMongo } from '../mongo/on-mongo.js';
@@ -55,69 +52,6 @@ async function allRows(parts: CopyTargetRows): Promise<string[]> {
   const found: string[] = [];
   for await (const rows of parts) found.push(...rows.map((row) => JSON.stringify(row)));
   return found.toSorted();
-}
-
-/** What every port returns of the filled stores. */
-async function contentOf(stores: DatabaseStores) {
-  const { accounts, generations, credentials, people, artefacts, usage, fingerprints, uploads, deliveries } = stores;
-  const [one, two] = [uuidAt(1), uuidAt(2)];
-  const always = { from: '0000-00-00', to: '9999-99-99' };
-  return {
-    accounts: await allPages((page) => accounts.list(page), 1),
-    entries: [
-      await allPages((page) => accounts.entries(one, page), 100),
-      await allPages((page) => accounts.entries(two, page), 1_000),
-    ],
-    operation: await accounts.findOperation(one, 'first/grant'),
-    holds: await accounts.holdsBefore(1_000, { limit: 10 }),
-    due: await generations.due(Number.MAX_SAFE_INTEGER, 1_000),
-    of: [
-      await allPages((page) => generations.list({ of: 'app', appId: two }, page), 1_000),
-      await allPages((page) => generations.list({ of: 'account', accountId: one }, page), 1_000),
-      await generations.list(
-        { of: 'app', appId: two, only: { field: 'clientTraceId', value: 'trace:1' } },
-        { limit: 10 },
-      ),
-    ],
-    stored: await generations.stored(one, 'uncharged'),
-    open: await generations.countOpen(),
-    claims: [
-      await stores.claims.read(aClaim(1)),
-      await stores.claims.read({ ...aClaim(2), key: 'a/b//c', operation: 'cancel' as never }),
-    ],
-    fingerprints: [
-      await fingerprints.read(aFingerprint(1).fingerprint),
-      await fingerprints.read(aFingerprint(255).fingerprint),
-      await fingerprints.readLease(uuidAt(700)),
-    ],
-    uploads: [await uploads.list(one, { limit: 10 }), await uploads.usage(one, two)],
-    deliveries: [
-      await deliveries.list({ of: 'endpoint', id: delivery(1).endpointId }, { limit: 10 }),
-      await deliveries.due(1_000, 10),
-    ],
-    erasures: await stores.erasures.due(100, 10),
-    credentials: [
-      await credentials.listApps(one, { limit: 10 }),
-      await credentials.listKeys(one, { limit: 10 }),
-      await credentials.findKey({ digest: anApiKey(3).digest }),
-    ],
-    people: [
-      await people.list(one, { limit: 10 }),
-      await people.findIdentity({ issuer: 'https://a"b', subject: 's,1' }),
-      await people.findByEmail('person-1@example.com'),
-    ],
-    artefacts: [
-      ...(await Promise.all([1, 2, 3].map((n) => artefacts.find(anArtefact(n))))),
-      await artefacts.find({ kind: 'session', id: 'a:b' }),
-      await artefacts.findByAlias('code', 'alias-3'),
-    ],
-    named: [
-      await stores.providerUses.read('fal'),
-      await stores.webhookEndpoints.read(two),
-      await stores.halfHours.read('5'),
-    ],
-    usage: [await usage.list(one, always, { limit: 10 }), await usage.listTraces(one, always, { limit: 10 })],
-  };
 }
 
 function copies(title: string, source: () => Promise<Source>) {

@@ -1,0 +1,115 @@
+/**
+ * Goal: what docs/operating/backup.md says of PostgreSQL is a whole backup: a dump, or a copy of the server's files, made while
+ * the service writes, is restored to stores that return what they did.
+ * Method: filled stores are dumped by the programs of PostgreSQL where this machine has them, and the files of a server in
+ * use are copied to another one, which becomes a primary of its own.
+ */
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { migrated, openPostgres, type PostgresStores } from '../../../adapters/postgres/open-postgres.js';
+import { contentOf, fillStores } from '../../fixtures/filled-stores.js';
+import { aGeneration } from '../../fixtures/stored-records.js';
+import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
+import { PostgresCluster } from '../../servers/postgres-cluster.js';
+import { orSkip, postgresServer } from '../../servers/servers.js';
+
+const FOLDERS = ['/usr/lib/postgresql/15/bin', ...(process.env['PATH'] ?? '').split(':')];
+const run = promisify(execFile);
+
+/** A program of version 15, which dumps servers of that version; undefined where there is none. */
+async function programOf15(name: string): Promise<string | undefined> {
+  const path = FOLDERS.map((folder) => join(folder, name)).find((one) => existsSync(one));
+  if (path === undefined) return undefined;
+  return (await run(path, ['--version'])).stdout.includes(' 15.') ? path : undefined;
+}
+
+/** Writes records until it is stopped. */
+function writing(stores: PostgresStores): { stop(): Promise<number> } {
+  let isStopped = false;
+  const written = (async () => {
+    let n = 0;
+    for (; !isStopped; n += 1) await stores.generations.insert(aGeneration(100_000 + n, { dueAt: 1e15 }));
+    return n;
+  })();
+  return {
+    stop: () => {
+      isStopped = true;
+      return written;
+    },
+  };
+}
+
+describe('a dump of PostgreSQL', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-dump-'));
+  const databases: FreshPostgresDatabase[] = [];
+  after(async () => {
+    rmSync(folder, { recursive: true });
+    for (const database of databases) await database.drop();
+  });
+
+  it('made by pg_dump in use is restored by pg_restore, and can be opened without a migration', async function dump() {
+    const [dumping, restoring] = [await programOf15('pg_dump'), await programOf15('pg_restore')];
+    if (dumping === undefined || restoring === undefined) {
+      console.log('      skipped: pg_dump and pg_restore of version 15 are not on this machine');
+      return this.skip();
+    }
+    const server = await orSkip(this, postgresServer('15'));
+    const [first, second] = [await freshPostgresDatabase(server), await freshPostgresDatabase(server)];
+    databases.push(first, second);
+    await migrated({ url: first.url });
+    const stores = await openPostgres({ url: first.url });
+    await fillStores(stores);
+    const before = await contentOf(stores);
+    const load = writing(stores);
+    const file = join(folder, 'darkroom.dump');
+    await run(dumping, ['--format', 'custom', '--file', file, first.url]);
+    expect(await load.stop()).to.be.above(0);
+    await stores.close();
+    expect(readFileSync(file).subarray(0, 5).toString()).to.equal('PGDMP');
+
+    await run(restoring, ['--no-owner', '--exit-on-error', '--dbname', second.url, file]);
+    const restored = await openPostgres({ url: second.url });
+    try {
+      const content = await contentOf(restored);
+      const { of: _, open: __, ...rest } = content;
+      const { of: ___, open: ____, ...expected } = before;
+      expect(rest).to.deep.equal(expected);
+    } finally {
+      await restored.close();
+    }
+  });
+});
+
+describe('a copy of the files of PostgreSQL', () => {
+  let cluster: PostgresCluster;
+
+  before(async function server() {
+    cluster = await orSkip(this, PostgresCluster.start({ replicas: 1 }));
+  });
+  after(() => cluster?.close());
+
+  it('in use is a server of its own, with all that was written before', async () => {
+    await migrated({ url: cluster.urlOf('a') });
+    const stores = await openPostgres({ url: cluster.urlOf('a') });
+    await fillStores(stores);
+    const before = await contentOf(stores);
+    const load = writing(stores);
+    await cluster.rejoin('b');
+    expect(await load.stop()).to.be.above(0);
+    await stores.close();
+    await cluster.kill('a');
+    await cluster.promote('b');
+    const restored = await openPostgres({ url: cluster.urlOf('b') });
+    try {
+      const { of: _, open: __, ...rest } = await contentOf(restored);
+      const { of: ___, open: ____, ...expected } = before;
+      expect(rest).to.deep.equal(expected);
+    } finally {
+      await restored.close();
+    }
+  });
+});
