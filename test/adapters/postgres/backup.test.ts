@@ -29,15 +29,15 @@ async function programOf15(name: string): Promise<string | undefined> {
 
 /** Writes records until it is stopped. */
 function writing(stores: PostgresStores): { stop(): Promise<number> } {
-  let isStopped = false;
+  const stopped = new AbortController();
   const written = (async () => {
     let n = 0;
-    for (; !isStopped; n += 1) await stores.generations.insert(aGeneration(100_000 + n, { dueAt: 1e15 }));
+    for (; !stopped.signal.aborted; n += 1) await stores.generations.insert(aGeneration(100_000 + n, { dueAt: 1e15 }));
     return n;
   })();
   return {
     stop: () => {
-      isStopped = true;
+      stopped.abort();
       return written;
     },
   };
