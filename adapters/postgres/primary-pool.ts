@@ -62,6 +62,7 @@ export class PrimaryPool {
   private readonly trial: TrialWrite;
   /** What each server has been asked, whose answer is not known yet. */
   private asking = new Map<Login, Promise<Candidate | undefined>>();
+  private readonly probes = new Set<pg.Client>();
 
   constructor(private readonly options: PoolOptions) {
     this.trial = new TrialWrite(options.timeoutMs);
@@ -112,6 +113,8 @@ export class PrimaryPool {
     this.isClosed = true;
     clearInterval(this.watching);
     this.trial.end();
+    // A server that is frozen would never take leave.
+    for (const probe of this.probes) probe.connection.stream.destroy();
     const { pool } = this;
     this.pool = undefined;
     await pool?.end();
@@ -222,6 +225,7 @@ export class PrimaryPool {
     const { timeoutMs } = this.options;
     const client = new pg.Client({ ...login, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs });
     client.on('error', () => undefined);
+    this.probes.add(client);
     try {
       await client.connect();
       // A pooler or a service may not have the functions of a server's history; with one server nothing is to be compared.
@@ -234,6 +238,7 @@ export class PrimaryPool {
       if (!isHopeless(this.fault)) this.fault = error;
       return undefined;
     } finally {
+      this.probes.delete(client);
       client.end().catch(() => undefined);
     }
   }

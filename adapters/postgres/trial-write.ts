@@ -35,12 +35,14 @@ export class TrialWrite {
       this.fault = new Error('a write still waits for a replica');
       return false;
     }
-    this.end();
+    trial.client.end().catch(() => undefined);
+    this.trial = undefined;
     return outcome;
   }
 
+  /** Without a farewell, for which a server that is gone would have to be waited for. */
   end(): void {
-    this.trial?.client.end().catch(() => undefined);
+    this.trial?.client.connection.stream.destroy();
     this.trial = undefined;
   }
 
