@@ -13,6 +13,7 @@ import { measureGrowth } from './rows/growth.js';
 import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
 import { measureOpenAi } from './rows/openai.js';
+import { measurePostgres } from './rows/postgres.js';
 import { measureProviders } from './rows/providers.js';
 import { measureRequests } from './rows/requests.js';
 import { measureSlow } from './rows/slow.js';
@@ -39,6 +40,7 @@ const PARTS = {
   webhooks: measureWebhooks,
   distributed: measureDistributed,
   slow: measureSlow,
+  postgres: measurePostgres,
   gateways: measureGateways,
   versions: measureVersions,
 };
