@@ -47,13 +47,14 @@ export class Columns<R extends object> extends RowMapping<R> {
     return this.each(({ name }, index) => `${name} = $${from + index}`);
   }
 
+  /** The columns with their types, for `unnest`. */
+  get typed(): readonly (readonly [name: string, type: string])[] {
+    return this.columns.map(({ name, type }) => [name, SQL_TYPES[type]] as const);
+  }
+
   /** The rows of records that are given as one array for each column, `(names)` of them. */
   unnested(from: number, alias: string): string {
-    return unnest(
-      this.columns.map(({ name, type }) => [name, SQL_TYPES[type]] as const),
-      from,
-      alias,
-    );
+    return unnest(this.typed, from, alias);
   }
 
   /** The arrays that `unnested` takes. */

@@ -1,20 +1,22 @@
 import { isWrongData } from './errors.js';
 
 /** How writes of one kind are grouped into statements. */
-export interface GroupedWriting<T> {
+export interface GroupedWriting<T, R> {
   /** Two writes of one key are never in one statement, which could apply only one of them. */
   readonly keyOf: (write: T) => string;
-  /** Applies the writes by one statement, and returns the keys of those that were applied. */
-  readonly write: (writes: readonly T[]) => Promise<ReadonlySet<string>>;
+  /** How many rows a write has; 1 if absent. */
+  readonly weightOf?: (write: T) => number;
+  /** Applies the writes by one statement, and returns the outcome of each. */
+  readonly write: (writes: readonly T[]) => Promise<readonly R[]>;
 }
 
-/** The most writes of a statement, and statements at a time. */
+/** The most rows of a statement with several writes, and statements at a time. */
 const MOST = 64;
 const AT_ONCE = 2;
 
-interface Waiting<T> {
+interface Waiting<T, R> {
   readonly write: T;
-  readonly resolve: (outcome: 'applied' | 'conflict') => void;
+  readonly resolve: (outcome: R) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -23,17 +25,17 @@ interface Waiting<T> {
  * the server several times as much as one more record in it. What is asked for in one turn of the event loop goes together, and
  * while two statements are under way, what is asked for meanwhile.
  */
-export class GroupedWrites<T> {
-  private waiting: Waiting<T>[] = [];
+export class GroupedWrites<T, R> {
+  private waiting: Waiting<T, R>[] = [];
   private underWay = 0;
   /** The keys in statements that are under way: two of one key would have no order, and wait for each other's lock. */
   private readonly keysUnderWay = new Set<string>();
   private isPlanned = false;
 
-  constructor(private readonly writing: GroupedWriting<T>) {}
+  constructor(private readonly writing: GroupedWriting<T, R>) {}
 
   /** Rejects as the statement does: the write may then have been applied. */
-  apply(write: T): Promise<'applied' | 'conflict'> {
+  apply(write: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ write, resolve, reject });
       if (this.isPlanned || this.underWay >= AT_ONCE) return;
@@ -60,22 +62,32 @@ export class GroupedWrites<T> {
   }
 
   /** The first of each key that is not under way, in the order in which they were asked for. */
-  private next(): ReadonlyMap<string, Waiting<T>> {
-    const group = new Map<string, Waiting<T>>();
-    const left: Waiting<T>[] = [];
+  private next(): ReadonlyMap<string, Waiting<T, R>> {
+    const { keyOf, weightOf = () => 1 } = this.writing;
+    const group = new Map<string, Waiting<T, R>>();
+    const left: Waiting<T, R>[] = [];
+    /** Of writes that are left: a later one of the same key must not overtake them. */
+    const passedOver = new Set(this.keysUnderWay);
+    let rows = 0;
     for (const one of this.waiting) {
-      const key = this.writing.keyOf(one.write);
-      if (group.size < MOST && !group.has(key) && !this.keysUnderWay.has(key)) group.set(key, one);
-      else left.push(one);
+      const key = keyOf(one.write);
+      const added = Math.max(1, weightOf(one.write));
+      if (!passedOver.has(key) && !group.has(key) && (rows === 0 || rows + added <= MOST)) {
+        group.set(key, one);
+        rows += added;
+      } else {
+        left.push(one);
+        passedOver.add(key);
+      }
     }
     this.waiting = left;
     return group;
   }
 
-  private async run(group: readonly Waiting<T>[]): Promise<void> {
+  private async run(group: readonly Waiting<T, R>[]): Promise<void> {
     try {
-      const applied = await this.writing.write(group.map(({ write }) => write));
-      for (const { write, resolve } of group) resolve(applied.has(this.writing.keyOf(write)) ? 'applied' : 'conflict');
+      const outcomes = await this.writing.write(group.map(({ write }) => write));
+      group.forEach(({ resolve }, index) => resolve(outcomes[index] as R));
     } catch (error) {
       // The content of one of them: nothing was written, and each is tried on its own.
       if (isWrongData(error) && group.length > 1) for (const one of group) await this.run([one]);

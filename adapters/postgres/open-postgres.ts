@@ -3,6 +3,7 @@ import type { DatabasePort, Ports } from '../../core/ports/ports.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import type { HalfHour } from '../../core/statistics/half-hour.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import { AccountChanges } from './account-changes.js';
 import { PostgresConnection, type PostgresDatabase, type PostgresOptions } from './connection.js';
 import { PostgresRefused } from './errors.js';
 import { checkMigrated, checkReadable, migratePostgres, type SchemaState, schemaState } from './migrate-postgres.js';
@@ -119,13 +120,14 @@ export function storesOver(
 ): PostgresStores {
   const generations = new PostgresGenerationStore(connection);
   const claims = new PostgresClaimStore(connection);
+  const changes = new AccountChanges(connection);
   return {
-    accounts: new PostgresAccountStore(connection),
+    accounts: new PostgresAccountStore(connection, changes),
     generations,
     generationSearch: new PostgresGenerationSearch(connection),
     claims,
     fingerprints: new PostgresFingerprintStore(connection),
-    acceptances: new PostgresAcceptances(connection, { claims, generations }),
+    acceptances: new PostgresAcceptances(changes, { claims, generations }),
     uploads: new PostgresUploadStore(connection),
     credentials: new PostgresCredentialStore(connection),
     people: new PostgresPersonStore(connection),

@@ -4,10 +4,11 @@ import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../c
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/stores.js';
 import { isUuid } from '../rows/row-mapping.js';
-import { attributed, flat } from '../rows/tables.js';
-import { ACCOUNTS, CAP_USES, type Columns, ENTRIES, HOLDS, idOrNull } from './columns.js';
-import type { PostgresDatabase, Row, SqlValue } from './connection.js';
-import { LEAST_ID, outcomeOf } from './postgres-records.js';
+import { attributed } from '../rows/tables.js';
+import type { AccountChanges } from './account-changes.js';
+import { ACCOUNTS, CAP_USES, ENTRIES, HOLDS, idOrNull } from './columns.js';
+import type { PostgresDatabase, Row } from './connection.js';
+import { LEAST_ID } from './postgres-records.js';
 
 /** An account, its holds and the use of its caps in one statement, so that all are of the same version. */
 const ACCOUNT = `
@@ -28,7 +29,10 @@ const REMOVE_TEXTS = `UPDATE darkroom.entries AS entry SET
 
 /** Accounts, their open holds and their ledgers in PostgreSQL. */
 export class PostgresAccountStore implements AccountStore {
-  constructor(private readonly db: PostgresDatabase) {}
+  constructor(
+    private readonly db: PostgresDatabase,
+    private readonly changes: AccountChanges,
+  ) {}
 
   async create(account: Account): Promise<'created' | 'exists'> {
     assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
@@ -48,9 +52,8 @@ export class PostgresAccountStore implements AccountStore {
   }
 
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
-    const { parts, values } = changeStatement(change, []);
-    const { rowCount } = await this.db.ask(`WITH ${parts.join(', ')} SELECT FROM changed`, values);
-    return outcomeOf(rowCount);
+    const { isChanged } = await this.changes.write({ claims: [], change, generations: [] });
+    return isChanged ? 'applied' : 'conflict';
   }
 
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
@@ -100,72 +103,6 @@ export class PostgresAccountStore implements AccountStore {
 function sequenceOf(cursor = '0'): number {
   const sequence = Math.floor(Number(cursor));
   return Number.isSafeInteger(sequence) ? sequence : Number.MAX_SAFE_INTEGER;
-}
-
-/** Parts of a statement that are common table expressions, and the values of all its places. */
-export interface StatementParts {
-  readonly parts: readonly string[];
-  readonly values: readonly SqlValue[];
-}
-
-/**
- * The change of an account as parts of a statement: `changed` has a row if the account had the expected version and `condition`
- * holds, and the other parts write only then. Places are numbered after `before`. Parts that a change lacks are left out: there
- * are a few texts in use, each prepared once, and an empty part costs as much as a full one.
- *
- * The parts of a statement see the same state and have no order, so no row may be in two of them: a hold that is closed and
- * opened again is replaced, and so is the use of a cap that is dropped and set.
- */
-export function changeStatement(change: AccountChange, before: readonly SqlValue[], condition = ''): StatementParts {
-  assert(change.entries.length <= 1_000, 'a change has at most 1,000 entries');
-  const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, profile } = change;
-  const values: SqlValue[] = [...before];
-  const placed = (...added: readonly SqlValue[]): number => values.push(...added) - added.length + 1;
-
-  const at = placed(idOrNull(accountId), expectedVersion, version, issued, available, reserved, spent, lastSequence);
-  let assigned = `version = $${at + 2}, issued = $${at + 3}, available = $${at + 4}, reserved = $${at + 5}, spent = $${at + 6},
-    last_sequence = $${at + 7}`;
-  if (profile !== undefined) {
-    const from = placed(profile.name, profile.suspendedAt ?? null, profile.erasedAt ?? null);
-    assigned += `, name = $${from}, suspended_at = $${from + 1}, erased_at = $${from + 2}`;
-  }
-  const parts = [
-    `changed AS (UPDATE darkroom.accounts SET ${assigned} WHERE id = $${at} AND version = $${at + 1} ${condition} RETURNING id)`,
-  ];
-
-  const opened = new Set(change.holdsOpened.map(({ generationId }) => generationId));
-  const closed = new Set(change.holdsClosed);
-  const onlyClosed = [...closed].filter((id) => !opened.has(id) && isUuid(id));
-  if (onlyClosed.length > 0)
-    parts.push(`closed AS (DELETE FROM darkroom.holds AS hold USING changed
-      WHERE hold.account = changed.id AND hold.generation = ANY ($${placed(onlyClosed)}::uuid[]))`);
-  const inserting = <R extends object>(name: string, columns: Columns<R>, records: readonly R[], more = '') => {
-    if (records.length === 0) return;
-    const from = placed(...columns.arraysOf(records));
-    parts.push(`${name} AS (INSERT INTO ${columns.qualified} (account, ${columns.names})
-      SELECT changed.id, ${columns.of('given')} FROM changed, ${columns.unnested(from, 'given')} ${more})`);
-  };
-  const isAgain = ({ generationId }: Hold) => closed.has(generationId);
-  inserting('opened', HOLDS, change.holdsOpened.filter((hold) => !isAgain(hold)).map(flat));
-  inserting('reopened', HOLDS, change.holdsOpened.filter(isAgain).map(flat), REPLACE_HOLD);
-  const used = change.capUses ?? [];
-  const dropped = (change.capUsesDropped ?? []).filter((id) => !used.some(({ credentialId }) => credentialId === id));
-  if (dropped.length > 0)
-    parts.push(`dropped AS (DELETE FROM darkroom.cap_uses AS used USING changed
-      WHERE used.account = changed.id AND used.credential = ANY ($${placed(dropped)}::text[]))`);
-  inserting('used', CAP_USES, used, REPLACE_USE);
-  inserting('entered', ENTRIES, change.entries.map(flat));
-  return { parts, values };
-}
-
-const REPLACE_HOLD = `ON CONFLICT (account, generation) DO UPDATE SET ${replaced(HOLDS)}`;
-const REPLACE_USE = `ON CONFLICT (account, credential) DO UPDATE SET ${replaced(CAP_USES)}`;
-
-function replaced({ columns }: Pick<typeof CAP_USES, 'columns'>): string {
-  return columns
-    .slice(1)
-    .map(({ name }) => `${name} = excluded.${name}`)
-    .join(', ');
 }
 
 function accountOf(row: Row): Account {

@@ -45,15 +45,16 @@ const COLUMNS = [['id', 'uuid'], ['account', 'uuid'], ['app', 'uuid'], ...CHANGE
 const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
 /** Places of a statement that inserts generations. */
-export const GENERATION_PLACES = COLUMNS.length;
+export const PLACES_OF_GENERATION = COLUMNS.length;
 
 /**
- * Inserts the generations that are given as arrays from a place on, if `source` has a row, in the order of their ids, so that
- * no two statements deadlock. Returns the ids that were free.
+ * Inserts the generations that are given as arrays from a place on, in the order of their ids, so that no two statements
+ * deadlock; with `accounts`, only those of the accounts whose ids that has. Returns the ids that were free.
  */
-export function insertGenerations(from: number, source = ''): string {
+export function insertGenerations(from: number, accounts?: string): string {
   return `INSERT INTO darkroom.generations (${NAMES})
-    SELECT ${COLUMNS.map(([name]) => `given.${name}`).join(', ')} FROM ${source} ${unnest(COLUMNS, from, 'given')} ORDER BY 1
+    SELECT ${COLUMNS.map(([name]) => `given.${name}`).join(', ')} FROM ${unnest(COLUMNS, from, 'given')}
+    ${accounts === undefined ? '' : `JOIN ${accounts} ON ${accounts}.id = given.account`} ORDER BY 1
     ON CONFLICT DO NOTHING RETURNING id`;
 }
 
@@ -113,7 +114,7 @@ interface Replacement {
 
 /** Generations in PostgreSQL: the record as one JSON text, with the few columns used in queries beside it. */
 export class PostgresGenerationStore implements GenerationStore {
-  private readonly replacements: GroupedWrites<Replacement>;
+  private readonly replacements: GroupedWrites<Replacement, 'applied' | 'conflict'>;
 
   constructor(private readonly db: PostgresDatabase) {
     this.replacements = new GroupedWrites({
@@ -139,7 +140,7 @@ export class PostgresGenerationStore implements GenerationStore {
     return this.replacements.apply({ next, expectedVersion });
   }
 
-  private async writeReplacements(writes: readonly Replacement[]): Promise<ReadonlySet<string>> {
+  private async writeReplacements(writes: readonly Replacement[]): Promise<readonly ('applied' | 'conflict')[]> {
     const rows = writes.map(({ next, expectedVersion }) => [
       next.generationId,
       expectedVersion,
@@ -150,7 +151,8 @@ export class PostgresGenerationStore implements GenerationStore {
       rows.length === 1 && only !== undefined
         ? await this.db.ask(REPLACE, only)
         : await this.db.ask(REPLACE_MANY, arraysOf(rows, CHANGED.length + 2));
-    return new Set(applied.map((row) => row['id'] as string));
+    const ids = new Set(applied.map((row) => row['id'] as string));
+    return writes.map(({ next }) => (ids.has(next.generationId) ? 'applied' : 'conflict'));
   }
 
   async remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
@@ -204,7 +206,7 @@ export class PostgresGenerationStore implements GenerationStore {
 export function generationArrays(records: readonly GenerationRecord[]): readonly SqlValue[] {
   return arraysOf(
     records.map((record) => [record.generationId, record.accountId, record.appId, ...changedValues(record)]),
-    GENERATION_PLACES,
+    PLACES_OF_GENERATION,
   );
 }
 

@@ -50,8 +50,13 @@ class UsageTable<R extends UseRow | TraceRow> {
       .map(({ field }) => (key as unknown as Record<string, string>)[field] ?? '');
   }
 
-  /** Writes each row whose stored one has the expected sequence; returns the keys of those. */
-  async write(db: PostgresDatabase, changes: readonly UsageChange[]): Promise<ReadonlySet<string>> {
+  /** The key as one text. */
+  nameOf(key: UsageKey): string {
+    return this.keyValues(key).join('\n');
+  }
+
+  /** Writes each row whose stored one has the expected sequence. */
+  async write(db: PostgresDatabase, changes: readonly UsageChange[]): Promise<readonly ('applied' | 'conflict')[]> {
     const written = new Set<string>();
     const run = async (sql: string, some: readonly UsageChange[], withExpected: boolean) => {
       if (some.length === 0) return;
@@ -72,7 +77,7 @@ class UsageTable<R extends UseRow | TraceRow> {
       changes.filter(({ expectedSequence }) => expectedSequence > 0),
       true,
     );
-    return written;
+    return changes.map(({ row }) => (written.has(this.nameOf(row)) ? 'applied' : 'conflict'));
   }
 }
 
@@ -98,13 +103,13 @@ function tableOf(key: UsageKey): UsageTable<UseRow> | UsageTable<TraceRow> {
 
 /** Rows of usage in PostgreSQL. */
 export class PostgresUsageStore implements UsageStore {
-  private readonly uses: GroupedWrites<UsageChange>;
-  private readonly traces: GroupedWrites<UsageChange>;
+  private readonly uses: GroupedWrites<UsageChange, 'applied' | 'conflict'>;
+  private readonly traces: GroupedWrites<UsageChange, 'applied' | 'conflict'>;
 
   constructor(private readonly db: PostgresDatabase) {
     const grouped = (table: UsageTable<UseRow> | UsageTable<TraceRow>) =>
-      new GroupedWrites<UsageChange>({
-        keyOf: ({ row }) => table.keyValues(row).join('\n'),
+      new GroupedWrites<UsageChange, 'applied' | 'conflict'>({
+        keyOf: ({ row }) => table.nameOf(row),
         write: (changes) => table.write(db, changes),
       });
     this.uses = grouped(USE_TABLE);

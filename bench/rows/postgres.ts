@@ -81,7 +81,11 @@ async function measureStores(run: Run): Promise<Row[]> {
 function rowOf(side: StoreSide): Row {
   const measured = middle(side.shown);
   const { cpuMicros, databaseCpuMicros = Number.NaN, perSecond } = measured;
-  const [walBytes, walSyncs, commits] = [side.middleOf('walBytes'), side.middleOf('walSyncs'), side.middleOf('commits')];
+  const [walBytes, walSyncs, commits] = [
+    side.middleOf('walBytes'),
+    side.middleOf('walSyncs'),
+    side.middleOf('commits'),
+  ];
   const what = `generations written to PostgreSQL, ${side.clients} at a time`;
   const isAim = side.clients === Math.max(...CLIENTS);
   const aim = (value: number, atMost: number, text: string) =>

@@ -106,7 +106,7 @@ export async function fillPostgres(
   await client.query(`CREATE TEMP TABLE filling AS SELECT 0::int8 AS n, 0::int8 AS at, account AS id, account, app, ''::text AS prompt,
     ARRAY[]::text[] AS terms, 0::int8 AS sequence FROM owners LIMIT 0`);
   let filled = 0;
-  for (; filled < count; ) {
+  for (; filled < count;) {
     const isOpen = filled + OPEN >= count;
     const to = isOpen ? count : Math.min(filled + A_BATCH, count - OPEN);
     const { queued, settled } = states;

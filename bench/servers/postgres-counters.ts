@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+
+const POLL_MS = 20;
 
 /** What a server of PostgreSQL counts, since it was started. */
 export interface PostgresCounts {
@@ -21,13 +24,16 @@ const COUNTS = (syncs: string): string => `
 /** Waits for the statistics of those that were connected, which are complete once they have left. */
 export async function postgresCounts(url: string): Promise<PostgresCounts> {
   return withClient(url, async (client) => {
-    const { rows } = await client.query<{ version: number }>(`SELECT current_setting('server_version_num')::int AS version`);
+    const { rows } = await client.query<{ version: number }>(
+      `SELECT current_setting('server_version_num')::int AS version`,
+    );
     const isPresent = (rows[0]?.version ?? 0) >= 180_000;
     for (;;) {
       const others = await client.query(
         `SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
       );
       if (others.rowCount === 0) break;
+      await sleep(POLL_MS);
     }
     const counted = await client.query<{ walBytes: number; walSyncs: number; commits: number }>(
       COUNTS(isPresent ? SYNCS.present : SYNCS.earlier),

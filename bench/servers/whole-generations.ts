@@ -35,7 +35,11 @@ export interface GenerationsDone {
   readonly timesMicros: readonly number[];
 }
 
-async function writeGeneration({ generations }: PostgresStores, money: AccountWriter, accountId: string): Promise<void> {
+async function writeGeneration(
+  { generations }: PostgresStores,
+  money: AccountWriter,
+  accountId: string,
+): Promise<void> {
   const generationId = ids.uuid();
   const now = clock.now();
   const of = { generationId, accountId, appId, createdAt: now, updatedAt: now } as const;
@@ -62,7 +66,8 @@ async function writeGeneration({ generations }: PostgresStores, money: AccountWr
   if (outcome instanceof Error || outcome.refused !== undefined) throw new Error('A generation was refused.');
   for (const state of replacements) {
     // The charge goes before the state that says that it is settled.
-    if (state.settledAt !== undefined) await money.execute(accountId, { kind: 'settle', generationId, charge: charged });
+    if (state.settledAt !== undefined)
+      await money.execute(accountId, { kind: 'settle', generationId, charge: charged });
     const next = { ...state, ...of, dueAt: now + CLAIM_MS + state.version };
     if ((await generations.replace(next, state.version - 1)) === 'conflict') throw new Error('Nobody else writes it.');
   }
@@ -79,7 +84,13 @@ const commands = {
   },
 
   /** Each client writes one generation after another until the time is over, each of an account drawn at random. */
-  async write({ clients, durationMs }: { readonly clients: number; readonly durationMs: number }): Promise<GenerationsDone> {
+  async write({
+    clients,
+    durationMs,
+  }: {
+    readonly clients: number;
+    readonly durationMs: number;
+  }): Promise<GenerationsDone> {
     if (stores === undefined || writer === undefined) throw new Error('It is not open.');
     const [into, money] = [stores, writer];
     const before = usageOfThisProcess();
