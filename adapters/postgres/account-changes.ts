@@ -4,7 +4,7 @@ import type { Generation } from '../../core/generation/generation.js';
 import type { Claim } from '../../core/idempotency/claim.js';
 import { isUuid } from '../rows/row-mapping.js';
 import { claimKeyDigest, flat } from '../rows/tables.js';
-import { arraysOf, CAP_USES, CLAIMS, type Columns, ENTRIES, HOLDS, unnest } from './columns.js';
+import { arraysOf, CAP_USES, CLAIMS, type Columns, ENTRIES, HOLDS, type TypedColumns, unnest } from './columns.js';
 import type { PostgresDatabase, SqlValue } from './connection.js';
 import { GroupedWrites } from './grouped-writes.js';
 import { generationArrays, insertGenerations, PLACES_OF_GENERATION } from './postgres-generation-store.js';
@@ -85,8 +85,8 @@ type Rows = readonly (readonly (string | number | boolean | null)[])[];
  */
 function statementOf(writes: readonly AccountWrite[]): { readonly sql: string; readonly values: readonly SqlValue[] } {
   const values: SqlValue[] = [];
-  const unnested = (columns: readonly (readonly [name: string, type: string])[], rows: Rows, alias: string): string => {
-    values.push(...arraysOf(rows, columns.length));
+  const unnested = (columns: TypedColumns, rows: Rows, alias: string): string => {
+    values.push(...arraysOf(columns, rows));
     return unnest(columns, values.length - columns.length + 1, alias);
   };
   const isProfiled = writes.some(({ change }) => change.profile !== undefined);
@@ -132,7 +132,7 @@ function statementOf(writes: readonly AccountWrite[]): { readonly sql: string; r
   const deleting = (
     name: string,
     table: string,
-    column: readonly [string, string],
+    column: TypedColumns[number],
     idsOf: (change: AccountChange) => readonly string[],
   ) => {
     const rows = writes.flatMap(({ change }) => idsOf(change).map((id) => [change.accountId, id]));

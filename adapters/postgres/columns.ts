@@ -16,7 +16,11 @@ import {
   USAGE_SUM_ROWS,
   USE_ROWS,
 } from '../rows/tables.js';
+import { binaryArray, type ElementType } from './binary-arrays.js';
 import type { SqlValue } from './connection.js';
+
+/** Columns with their types, for `unnest`. */
+export type TypedColumns = readonly (readonly [name: string, type: ElementType])[];
 
 const SQL_TYPES = { text: 'text', json: 'text', uuid: 'uuid', int: 'int8', bytes: 'bytea' } as const;
 
@@ -29,10 +33,12 @@ export class Columns<R extends object> extends RowMapping<R> {
   /** Only of columns that are all of a row. */
   readonly insertion: string;
   readonly selection: string;
+  readonly typed: TypedColumns;
 
   constructor(rows: RowTable<R>) {
     super(rows);
     this.qualified = `darkroom.${this.table}`;
+    this.typed = this.columns.map(({ name, type }) => [name, SQL_TYPES[type]] as const);
     this.names = this.each(({ name }) => name);
     this.insertion = `INSERT INTO ${this.qualified} (${this.names}) VALUES (${this.places(1)}) ON CONFLICT DO NOTHING`;
     this.selection = `SELECT ${this.names} FROM ${this.qualified}`;
@@ -47,11 +53,6 @@ export class Columns<R extends object> extends RowMapping<R> {
     return this.each(({ name }, index) => `${name} = $${from + index}`);
   }
 
-  /** The columns with their types, for `unnest`. */
-  get typed(): readonly (readonly [name: string, type: string])[] {
-    return this.columns.map(({ name, type }) => [name, SQL_TYPES[type]] as const);
-  }
-
   /** The rows of records that are given as one array for each column, `(names)` of them. */
   unnested(from: number, alias: string): string {
     return unnest(this.typed, from, alias);
@@ -60,8 +61,8 @@ export class Columns<R extends object> extends RowMapping<R> {
   /** The arrays that `unnested` takes. */
   arraysOf(records: readonly R[]): SqlValue[] {
     return arraysOf(
+      this.typed,
       records.map((record) => this.valuesOf(record)),
-      this.count,
     );
   }
 
@@ -77,21 +78,22 @@ export function idOrNull(id: string): string | null {
 }
 
 /** `unnest` of typed arrays, as the rows of `alias`. */
-export function unnest(
-  columns: readonly (readonly [name: string, type: string])[],
-  from: number,
-  alias: string,
-): string {
+export function unnest(columns: TypedColumns, from: number, alias: string): string {
   const arrays = columns.map(([, type], index) => `$${from + index}::${type}[]`);
   return `unnest(${arrays.join(', ')}) AS ${alias} (${columns.map(([name]) => name).join(', ')})`;
 }
 
 /** Rows as one array for each of their columns. */
 export function arraysOf(
+  columns: TypedColumns,
   rows: readonly (readonly (string | number | boolean | null)[])[],
-  columns: number,
 ): SqlValue[] {
-  return Array.from({ length: columns }, (_, column) => rows.map((row) => row[column] ?? null));
+  return columns.map(([, type], index) =>
+    binaryArray(
+      type,
+      rows.map((row) => row[index] ?? null),
+    ),
+  );
 }
 
 export const ACCOUNTS = new Columns(ACCOUNT_ROWS);

@@ -68,7 +68,7 @@ export function leavesConnection(error: unknown): boolean {
 }
 
 export function isWrongData(error: unknown): boolean {
-  return WRONG_DATA.test(sqlStateOf(error) ?? '');
+  return error instanceof RangeError || WRONG_DATA.test(sqlStateOf(error) ?? '');
 }
 
 export function isRolledBack(error: unknown): boolean {

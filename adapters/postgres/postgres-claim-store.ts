@@ -3,35 +3,18 @@ import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore, Insertion } from '../../core/ports/stores.js';
 import { claimKeyDigest } from '../rows/tables.js';
 import { arraysOf, CLAIMS, unnest } from './columns.js';
-import type { PostgresDatabase, SqlValue } from './connection.js';
+import type { PostgresDatabase } from './connection.js';
 import { insertOrFind, outcomeOf } from './postgres-records.js';
 
-const GIVEN = unnest(
-  [['key_digest', 'text'], ...CLAIMS.columns.map(({ name, type }) => [name, type === 'int' ? 'int8' : type] as const)],
-  1,
-  'given',
-);
+const GIVEN = [['key_digest', 'text'] as const, ...CLAIMS.typed];
 const READ = `${CLAIMS.selection} WHERE key_digest = decode($1, 'hex')`;
 const REPLACE = `UPDATE darkroom.claims SET ${CLAIMS.assigned(3)} WHERE key_digest = decode($1, 'hex') AND version = $2`;
 const REMOVE = `DELETE FROM darkroom.claims WHERE key_digest = decode($1, 'hex') AND version = $2`;
 const REMOVE_EXPIRED = `DELETE FROM darkroom.claims WHERE key_digest = ANY (ARRAY(
   SELECT key_digest FROM darkroom.claims WHERE remove_at <= $1 ORDER BY remove_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 
-/** Places of a statement that inserts claims. */
-export const CLAIM_PLACES = 1 + CLAIMS.count;
-
-/** Inserts the claims of the first places whose keys are free, in the order of their index, so that no two statements deadlock. */
-export const INSERT_CLAIMS = `INSERT INTO darkroom.claims (key_digest, ${CLAIMS.names})
-  SELECT decode(given.key_digest, 'hex'), ${CLAIMS.of('given')} FROM ${GIVEN} ORDER BY 1
-  ON CONFLICT DO NOTHING RETURNING encode(key_digest, 'hex') AS key_digest`;
-
-/** The values of `INSERT_CLAIMS`. */
-export function claimArrays(claims: readonly Claim[]): readonly SqlValue[] {
-  return arraysOf(
-    claims.map((claim) => [claimKeyDigest(claim), ...CLAIMS.valuesOf(claim)]),
-    CLAIM_PLACES,
-  );
-}
+const INSERT = `INSERT INTO darkroom.claims (key_digest, ${CLAIMS.names})
+  SELECT decode(given.key_digest, 'hex'), ${CLAIMS.of('given')} FROM ${unnest(GIVEN, 1, 'given')} ON CONFLICT DO NOTHING`;
 
 /** Idempotency claims in PostgreSQL. */
 export class PostgresClaimStore implements ClaimStore {
@@ -39,7 +22,9 @@ export class PostgresClaimStore implements ClaimStore {
 
   insert(claim: Claim): Promise<Insertion<Claim>> {
     return insertOrFind(
-      async () => (await this.db.ask(INSERT_CLAIMS, claimArrays([claim]))).rowCount === 1,
+      async () =>
+        (await this.db.ask(INSERT, arraysOf(GIVEN, [[claimKeyDigest(claim), ...CLAIMS.valuesOf(claim)]]))).rowCount ===
+        1,
       () => this.read(claim),
     );
   }

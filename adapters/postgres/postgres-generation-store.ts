@@ -42,6 +42,7 @@ const CHANGED = [
   ['open_provider', 'text'],
 ] as const;
 const COLUMNS = [['id', 'uuid'], ['account', 'uuid'], ['app', 'uuid'], ...CHANGED] as const;
+const REPLACED = [['id', 'uuid'], ['expected', 'int8'], ...CHANGED] as const;
 const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
 /** Places of a statement that inserts generations. */
@@ -64,7 +65,7 @@ const REPLACE = `UPDATE darkroom.generations SET ${CHANGED.map(([name], index) =
   WHERE id = $1 AND version = $2 RETURNING id`;
 /** Locks the records in the order of their ids before it changes them, so that no two statements deadlock. */
 const REPLACE_MANY = `
-  WITH given AS (SELECT * FROM ${unnest([['id', 'uuid'], ['expected', 'int8'], ...CHANGED], 1, 'one')}),
+  WITH given AS (SELECT * FROM ${unnest(REPLACED, 1, 'one')}),
   locked AS MATERIALIZED (
     SELECT stored.id FROM given JOIN darkroom.generations AS stored ON stored.id = given.id AND stored.version = given.expected
     ORDER BY stored.id FOR UPDATE OF stored
@@ -150,7 +151,7 @@ export class PostgresGenerationStore implements GenerationStore {
     const { rows: applied } =
       rows.length === 1 && only !== undefined
         ? await this.db.ask(REPLACE, only)
-        : await this.db.ask(REPLACE_MANY, arraysOf(rows, CHANGED.length + 2));
+        : await this.db.ask(REPLACE_MANY, arraysOf(REPLACED, rows));
     const ids = new Set(applied.map((row) => row['id'] as string));
     return writes.map(({ next }) => (ids.has(next.generationId) ? 'applied' : 'conflict'));
   }
@@ -205,8 +206,8 @@ export class PostgresGenerationStore implements GenerationStore {
 /** The values of `insertGenerations`. */
 export function generationArrays(records: readonly GenerationRecord[]): readonly SqlValue[] {
   return arraysOf(
+    COLUMNS,
     records.map((record) => [record.generationId, record.accountId, record.appId, ...changedValues(record)]),
-    PLACES_OF_GENERATION,
   );
 }
 

@@ -3,7 +3,7 @@ import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
-import { arraysOf, type Columns, idOrNull, TRACES, unnest, USAGE_SUMS, USES } from './columns.js';
+import { arraysOf, type Columns, idOrNull, TRACES, type TypedColumns, unnest, USAGE_SUMS, USES } from './columns.js';
 import type { PostgresDatabase, SqlValue } from './connection.js';
 import { GroupedWrites } from './grouped-writes.js';
 
@@ -13,26 +13,25 @@ class UsageTable<R extends UseRow | TraceRow> {
   private readonly insertion: string;
   private readonly replacement: string;
   private readonly keys: readonly string[];
+  private readonly keyColumns: TypedColumns;
+  private readonly changed: TypedColumns;
 
   constructor(private readonly columns: Columns<R>) {
     this.keys = columns.columns.slice(USAGE_SUMS.count).map(({ name }) => name);
     const equal = (one: string, other: string) =>
       this.keys.map((name) => `${one}.${name} = ${other}.${name}`).join(' AND ');
-    const keyTypes = this.keys.map((name) => [name, name === 'account' ? 'uuid' : 'text'] as const);
+    this.keyColumns = columns.typed.slice(USAGE_SUMS.count);
     const { qualified, names } = columns;
-    this.read = `SELECT ${columns.of('stored')} FROM ${unnest(keyTypes, 1, 'given')} JOIN ${qualified} AS stored
+    this.read = `SELECT ${columns.of('stored')} FROM ${unnest(this.keyColumns, 1, 'given')} JOIN ${qualified} AS stored
       ON ${equal('stored', 'given')}`;
     const returned = this.keys.map((name) => `stored.${name}`).join(', ');
     this.insertion = `INSERT INTO ${qualified} AS stored (${names})
       SELECT ${names} FROM ${columns.unnested(1, 'given')} ORDER BY ${this.keys.join(', ')}
       ON CONFLICT DO NOTHING RETURNING ${returned}`;
-    const all = [
-      ...columns.columns.map(({ name, type }) => [name, type === 'int' ? 'int8' : type] as const),
-      ['expected', 'int8'] as const,
-    ];
+    this.changed = [...columns.typed, ['expected', 'int8']];
     // Locks the rows in one order before it changes them, so that no two statements deadlock.
     this.replacement = `
-      WITH given AS (SELECT * FROM ${unnest(all, 1, 'one')}),
+      WITH given AS (SELECT * FROM ${unnest(this.changed, 1, 'one')}),
       locked AS MATERIALIZED (
         SELECT ${returned} FROM given JOIN ${qualified} AS stored
           ON ${equal('stored', 'given')} AND stored.last_sequence = given.expected
@@ -50,6 +49,14 @@ class UsageTable<R extends UseRow | TraceRow> {
       .map(({ field }) => (key as unknown as Record<string, string>)[field] ?? '');
   }
 
+  /** The values of `read`. */
+  keyArrays(keys: readonly UsageKey[]): readonly SqlValue[] {
+    return arraysOf(
+      this.keyColumns,
+      keys.map((key) => this.keyValues(key)),
+    );
+  }
+
   /** The key as one text. */
   nameOf(key: UsageKey): string {
     return this.keyValues(key).join('\n');
@@ -64,7 +71,7 @@ class UsageTable<R extends UseRow | TraceRow> {
         ...this.columns.valuesOf(row as R),
         ...(withExpected ? [expectedSequence] : []),
       ]);
-      const { rows: found } = await db.ask(sql, arraysOf(rows, this.columns.count + (withExpected ? 1 : 0)));
+      const { rows: found } = await db.ask(sql, arraysOf(withExpected ? this.changed : this.columns.typed, rows));
       for (const row of found) written.add(this.keys.map((name) => row[name] as string).join('\n'));
     };
     await run(
@@ -121,8 +128,7 @@ export class PostgresUsageStore implements UsageStore {
     const [first] = keys;
     if (first === undefined) return [];
     const table = tableOf(first);
-    const rows = keys.map((key) => table.keyValues(key));
-    const found = await this.db.ask(table.read, arraysOf(rows, rows[0]?.length ?? 0), call);
+    const found = await this.db.ask(table.read, table.keyArrays(keys), call);
     return isTrace(first) ? found.rows.map(TRACES.recordOf) : found.rows.map(USES.recordOf);
   }
 

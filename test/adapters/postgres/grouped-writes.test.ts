@@ -6,6 +6,7 @@ import { PostgresConnection } from '../../../adapters/postgres/connection.js';
 import { GroupedWrites } from '../../../adapters/postgres/grouped-writes.js';
 import { migratePostgres } from '../../../adapters/postgres/migrate-postgres.js';
 import { storesOver } from '../../../adapters/postgres/open-postgres.js';
+import type { Account, AccountChange } from '../../../core/credits/account.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { UseRow } from '../../../core/usage/usage.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
@@ -59,7 +60,7 @@ class Table {
 
   constructor(private readonly durations: () => number) {}
 
-  async write(group: readonly Write[]): Promise<ReadonlySet<string>> {
+  async write(group: readonly Write[]): Promise<readonly Outcome[]> {
     this.check(group);
     for (let left = this.durations(); left > 0; left -= 1) await turn();
     this.underWay -= 1;
@@ -73,7 +74,7 @@ class Table {
     const applied = group.filter(({ key, versionOff }) => this.storedAt(key) === this.storedAt(key) + versionOff);
     for (const { key } of applied) this.stored.set(key, this.storedAt(key) + 1);
     for (const one of group) this.outcomes.set(one.number, applied.includes(one) ? 'applied' : 'conflict');
-    return new Set(applied.map(({ key }) => key));
+    return group.map((one) => (applied.includes(one) ? 'applied' : 'conflict'));
   }
 
   private storedAt(key: string): number {
@@ -111,7 +112,10 @@ describe('Writes in groups', () => {
   it('have each the outcome of the statement that had it last, in the order in which they were asked for', async () => {
     await forAll(100, [writes, fc.infiniteStream(fc.integer({ min: 0, max: 6 }))], async (drawn, durations) => {
       const table = new Table(() => durations.next().value);
-      const grouped = new GroupedWrites<Write>({ keyOf: ({ key }) => key, write: (group) => table.write(group) });
+      const grouped = new GroupedWrites<Write, Outcome>({
+        keyOf: ({ key }) => key,
+        write: (group) => table.write(group),
+      });
       const asked: Promise<Outcome>[] = [];
       for (const [number, one] of drawn.entries()) {
         asked.push(grouped.apply({ ...one, number }).catch((error: unknown) => error as Error));
@@ -135,11 +139,11 @@ describe('Writes in groups', () => {
 
   it('that are asked for in one turn are one statement', async () => {
     const sizes: number[] = [];
-    const grouped = new GroupedWrites<number>({
+    const grouped = new GroupedWrites<number, number>({
       keyOf: String,
       write: async (group) => {
         sizes.push(group.length);
-        return new Set(group.map(String));
+        return group;
       },
     });
     await Promise.all(Array.from({ length: MOST_IN_STATEMENT }, (_, n) => grouped.apply(n)));
@@ -208,6 +212,29 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       expect(applied).to.deep.equal(versionsOf(numbers));
       const rows = await stores[0]!.read(numbers.map((n) => useAt(n, 0)));
       expect(rows.map(({ lastSequence }) => lastSequence)).to.deep.equal(numbers.map(() => ROUNDS));
+      expect(await deadlocks()).to.equal(0);
+    });
+
+    it('apply no version of an account twice, and never deadlock', async () => {
+      const stores = connections.map((connection) => storesOver(connection).accounts);
+      const numbers = Array.from({ length: RECORDS }, (_, n) => n + 1);
+      for (const n of numbers) await stores[0]?.create(accountAt(n));
+      await addOthers(
+        'accounts',
+        'id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at',
+        `gen_random_uuid(), 0, 0, 0, 0, 0, 0, '', '', 0`,
+      );
+      const applied = await contend(
+        numbers,
+        (writer, n, expectedVersion) => stores[writer]!.apply(grantOnto(n, expectedVersion)),
+        (writing) => beside(`darkroom.accounts WHERE id = '${uuidAt(HELD)}'`, writing),
+      );
+      expect(applied).to.deep.equal(versionsOf(numbers));
+      for (const n of numbers) {
+        const entries = await stores[0]!.entries(uuidAt(n), { limit: 100 });
+        expect((await stores[0]!.read(uuidAt(n)))?.version).to.equal(ROUNDS);
+        expect(entries.items).to.have.length(ROUNDS);
+      }
       expect(await deadlocks()).to.equal(0);
     });
 
@@ -307,5 +334,50 @@ function useAt(n: number, lastSequence: number): UseRow {
     reservedCredits: 0,
     chargedCredits: 0,
     releasedCredits: 0,
+  };
+}
+
+function accountAt(n: number): Account {
+  return {
+    accountId: uuidAt(n),
+    version: 0,
+    name: 'account',
+    currency: 'credits',
+    createdAt: 0,
+    issued: 0,
+    available: 0,
+    reserved: 0,
+    spent: 0,
+    lastSequence: 0,
+    holds: new Map(),
+  };
+}
+
+/** One credit more, with its entry. */
+function grantOnto(n: number, expectedVersion: number): AccountChange {
+  const [accountId, sequence] = [uuidAt(n), expectedVersion + 1];
+  return {
+    accountId,
+    expectedVersion,
+    version: sequence,
+    issued: sequence,
+    available: sequence,
+    reserved: 0,
+    spent: 0,
+    lastSequence: sequence,
+    holdsOpened: [],
+    holdsClosed: [],
+    entries: [
+      {
+        accountId,
+        sequence,
+        kind: 'grant',
+        from: 'issued',
+        to: 'available',
+        credits: 1,
+        at: 0,
+        availableAfter: sequence,
+      },
+    ],
   };
 }
