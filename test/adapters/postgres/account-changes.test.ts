@@ -1,0 +1,103 @@
+import { expect } from 'chai';
+import type { PostgresStores } from '../../../adapters/postgres/open-postgres.js';
+import type { AcceptanceBatch } from '../../../core/ports/stores.js';
+import { aChange, aClaim, aGeneration, anAccount, ATTRIBUTION, uuidAt } from '../../fixtures/stored-records.js';
+import { onPostgres } from './on-postgres.js';
+
+// Goal: changes of accounts that are asked for together, and so written by one statement, each have the outcome that they have
+// alone, whatever becomes of the others.
+// Method: one turn of the event loop asks for a change of each kind of outcome; the stores show what was written.
+
+const CREDITS = 4;
+const at = 1_700_000_000_000;
+/** Numbers of accounts, and of their generations behind a thousand. */
+const [FINE, MOVED_ON, TAKEN, EXISTING, WRONG, SETTLED] = [1, 2, 3, 4, 5, 6];
+const ALL = [FINE, MOVED_ON, TAKEN, EXISTING, WRONG, SETTLED];
+
+const accountAt = (n: number) => anAccount(n, { issued: 100, available: 100 });
+const claimOf = (n: number) => aClaim(n, { accountId: uuidAt(n), subjectId: uuidAt(1_000 + n) });
+
+function batchOf(n: number, trace = 'trace'): AcceptanceBatch {
+  const generationId = uuidAt(1_000 + n);
+  const attribution = { ...ATTRIBUTION, clientTraceId: trace };
+  const change = aChange(accountAt(n), {
+    available: 100 - CREDITS,
+    reserved: CREDITS,
+    lastSequence: 1,
+    holdsOpened: [{ generationId, credits: CREDITS, heldAt: at, attribution }],
+    entries: [
+      {
+        accountId: uuidAt(n),
+        sequence: 1,
+        kind: 'hold',
+        from: 'available',
+        to: 'reserved',
+        credits: CREDITS,
+        at,
+        availableAfter: 100 - CREDITS,
+        generationId,
+        attribution,
+      },
+    ],
+  });
+  return { claims: [claimOf(n)], change, generations: [aGeneration(1_000 + n, { accountId: uuidAt(n) })] };
+}
+
+onPostgres('Changes of accounts', (place) => {
+  let stores: PostgresStores;
+  beforeEach(async () => {
+    stores = await place().open();
+    for (const n of ALL) await stores.accounts.create(accountAt(n));
+  });
+
+  it('in one statement have each its own outcome', async () => {
+    await stores.accounts.apply(aChange(accountAt(MOVED_ON)));
+    await stores.claims.insert({ ...claimOf(TAKEN), subjectId: uuidAt(9_000) });
+    await stores.generations.insert(aGeneration(1_000 + EXISTING, { version: 7 }));
+    const opened = await stores.acceptances.accept(batchOf(SETTLED));
+    expect(opened).to.deep.equal({ outcome: 'accepted', existing: [] });
+
+    const settling = aChange(
+      { ...accountAt(SETTLED), version: 1, lastSequence: 1, available: 96, reserved: CREDITS },
+      { available: 100, reserved: 0, holdsClosed: [uuidAt(1_000 + SETTLED)] },
+    );
+    const [fine, movedOn, taken, existing, wrong, settled] = await Promise.allSettled([
+      stores.acceptances.accept(batchOf(FINE)),
+      stores.acceptances.accept(batchOf(MOVED_ON)),
+      stores.acceptances.accept(batchOf(TAKEN)),
+      stores.acceptances.accept(batchOf(EXISTING)),
+      // The server has no text with a NUL.
+      stores.acceptances.accept(batchOf(WRONG, 'trace \0')),
+      stores.accounts.apply(settling),
+    ]);
+    expect(fine).to.have.deep.property('value', { outcome: 'accepted', existing: [] });
+    expect(movedOn).to.have.deep.property('value', { outcome: 'conflict', claimsStand: true });
+    expect(taken).to.have.nested.property('value.outcome', 'taken');
+    expect(taken).to.have.nested.property('value.taken[0].subjectId', uuidAt(9_000));
+    expect(existing).to.have.nested.property('value.outcome', 'accepted');
+    expect(existing).to.have.nested.property('value.existing[0].version', 7);
+    expect(wrong).to.have.property('status', 'rejected');
+    expect(settled).to.have.property('value', 'applied');
+
+    const holds = await stores.accounts.holdsBefore(at + 1, { limit: 100 });
+    expect(holds.items.map(({ accountId }) => accountId)).to.have.members([FINE, EXISTING].map(uuidAt));
+    for (const n of ALL) {
+      const { items } = await stores.accounts.entries(uuidAt(n), { limit: 100 });
+      expect(items, `entries of account ${n}`).to.have.length([FINE, EXISTING, SETTLED].includes(n) ? 1 : 0);
+    }
+    expect((await stores.accounts.read(uuidAt(SETTLED)))?.holds.size).to.equal(0);
+    for (const n of [FINE, SETTLED])
+      expect(await stores.generations.read(uuidAt(1_000 + n))).to.have.property('version');
+    for (const n of [MOVED_ON, TAKEN, WRONG]) expect(await stores.generations.read(uuidAt(1_000 + n))).to.equal(null);
+  });
+
+  it('of one account follow each other', async () => {
+    const account = accountAt(FINE);
+    const versions = Array.from({ length: 20 }, (_, version) => version);
+    const outcomes = await Promise.all(
+      versions.map((version) => stores.accounts.apply(aChange({ ...account, version }, {}))),
+    );
+    expect(outcomes).to.deep.equal(versions.map(() => 'applied'));
+    expect((await stores.accounts.read(uuidAt(FINE)))?.version).to.equal(versions.length);
+  });
+});
