@@ -13,10 +13,11 @@ export async function recordedStates(folder: string): Promise<readonly Generatio
   const { program, config } = await openBenchProgram(folder);
   const states: Generation[] = [];
   const { settings, boot } = program.context;
-  const around = throughStores(async ({ name, args, proceed }) => {
+  const around = throughStores(async (call) => {
+    const { name, args } = call;
     if (name === 'acceptances.accept') states.push(...(args[0] as AcceptanceBatch).generations);
     if (name === 'generations.replace') states.push(args[0] as Generation);
-    return proceed();
+    return call.proceed();
   });
   const context = openDarkroom({ ports: program.context, around, settings, boot });
   const worker = new Worker(context, { ...config.worker, workerId: 'recorded' });

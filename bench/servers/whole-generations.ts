@@ -76,11 +76,12 @@ async function writeGeneration(
 const commands = {
   /** Connects, and creates this number of accounts the first time. */
   async open({ count }: { readonly count: number }): Promise<void> {
-    stores = await openPostgres({ url });
-    writer = new AccountWriter({ ...stores, clock });
+    const opened = await openPostgres({ url });
+    stores = opened;
+    writer = new AccountWriter({ ...opened, clock });
     if (accounts.length > 0) return;
     accounts = Array.from({ length: count }, () => ids.uuid());
-    await Promise.all(accounts.map((accountId) => stores?.accounts.create(accountOf(accountId))));
+    await Promise.all(accounts.map((accountId) => opened.accounts.create(accountOf(accountId))));
   },
 
   /** Each client writes one generation after another until the time is over, each of an account drawn at random. */
