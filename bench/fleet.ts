@@ -11,7 +11,7 @@ export interface Fleet<S extends Server = Server> {
   /** Work beside them, and take no requests. */
   readonly workers?: readonly Child<{ usage(): Usage }>[];
   /** Behind them; none for a program that has its database in itself. */
-  readonly stores?: StoreServers;
+  readonly stores?: Pick<StoreServers, 'usage'>;
 }
 
 export interface FleetUse {

@@ -10,6 +10,7 @@ import type { WholeGenerationsCommands } from '../servers/whole-generations.js';
 import { median, percentile } from '../statistics.js';
 import { cpuMicrosOf } from '../usage.js';
 import { withServers } from './distributed.js';
+import { measureProcesses } from './postgres-processes.js';
 
 const CLIENTS = [1, 16, 64] as const;
 const ACCOUNTS = 250;
@@ -20,7 +21,7 @@ const AIMS = { databaseMicros: 500, ourMicros: 600, walSyncs: 0.5 } as const;
 
 /** The program over PostgreSQL. */
 export async function measurePostgres(run: Run): Promise<Row[]> {
-  return withServers('postgres', () => measureStores(run));
+  return withServers('postgres', async () => [...(await measureStores(run)), ...(await measureProcesses(run))]);
 }
 
 interface Place {

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { JsonObject } from '../../core/json.js';
 import { migrateStores } from '../../apps/stores/migrate-stores.js';
 import { bucketSettings, freshBucket, type FreshBucket, freshDatabase } from '../../test/servers/fresh-places.js';
 import { ServerProcess } from '../../test/servers/server-process.js';
@@ -68,6 +69,17 @@ export class StoreServers {
     return folder;
   }
 
+  /** The same over a database of PostgreSQL, with a bucket on the object store here. */
+  async newPostgresInstallation(run: Run, name: string, url: string): Promise<string> {
+    const bucket = freshBucket(this.s3.server);
+    this.places.push(bucket);
+    const stores = { database: 'postgres', objects: 'minio', wake_ups: 'agenda' };
+    const postgres = { url, replicas: 1, timeout_seconds: 30 };
+    const folder = writtenFolder(run, name, { stores, postgres, minio: bucketSettings(bucket) });
+    await migrateStores(await benchConfig(folder), { role: 'server' });
+    return folder;
+  }
+
   /** Makes folders for processes of one installation that have different ways to the same database. */
   async newInstallations(
     run: Run,
@@ -101,15 +113,16 @@ interface Places {
 
 /** Creates a folder with a configuration in it. */
 function newFolder(run: Run, name: string, { mongoUrl, database, bucket }: Places): string {
+  return writtenFolder(run, name, {
+    stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
+    mongo: { url: mongoUrl, database, timeout_seconds: 30 },
+    minio: bucketSettings(bucket),
+  });
+}
+
+function writtenFolder(run: Run, name: string, config: JsonObject): string {
   const folder = run.newFolder(name);
-  writeFileSync(
-    join(folder, 'darkroom.yaml'),
-    JSON.stringify({
-      stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
-      mongo: { url: mongoUrl, database, timeout_seconds: 30 },
-      minio: bucketSettings(bucket),
-    }),
-  );
+  writeFileSync(join(folder, 'darkroom.yaml'), JSON.stringify(config));
   return folder;
 }
 

@@ -78,6 +78,11 @@ export class PostgresCluster {
     return this.node(name).server.url;
   }
 
+  /** The process ids of the nodes that run, each of which has started the other processes of its node. */
+  get pids(): readonly number[] {
+    return this.nodes.flatMap(({ server }) => server.pid ?? []);
+  }
+
   /** Ends all processes of a node at once, as a crash of its machine would, and waits until they are gone. */
   async kill(name: string): Promise<void> {
     await this.node(name).server.kill();
