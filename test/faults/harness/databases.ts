@@ -79,6 +79,8 @@ export interface ClusterShape {
 /** The login of the processes, which is no superuser's; and of another program that shares the servers. */
 const [OWNER, STRANGER] = ['darkroom', 'stranger'];
 const POOL_SIZE = 6;
+/** The operator waits until a fault of the servers is over. */
+const OPERATOR_SECONDS = 30;
 /** Enough for all processes. */
 const MAX_CONNECTIONS = 110;
 const TOO_MANY_CONNECTIONS = '53300';
@@ -115,11 +117,11 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
   }
 
   get section(): string {
-    return `postgres: { url: "${this.urlOver(this.ports)}", pool_size: ${POOL_SIZE}, timeout_seconds: 2, replicas: ${this.waitsAlways ? 1 : 0} }`;
+    return `postgres: { url: "${this.urlOver(this.ports)}", pool_size: ${POOL_SIZE}, timeout_seconds: ${OPERATOR_SECONDS}, replicas: ${this.waitsAlways ? 1 : 0} }`;
   }
 
   environment(linkPorts: readonly number[]): Readonly<Record<string, string>> {
-    return { DARKROOM_POSTGRES_URL: this.urlOver(linkPorts) };
+    return { DARKROOM_POSTGRES_URL: this.urlOver(linkPorts), DARKROOM_POSTGRES_TIMEOUT_SECONDS: '2' };
   }
 
   get replicas(): readonly string[] {

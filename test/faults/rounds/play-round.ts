@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnavailable } from '../../../core/errors.js';
 import type { ApiClient } from '../clients/api-client.js';
 import type { ClientPool } from '../clients/client-pool.js';
 import { useUntil } from '../clients/ordinary-client.js';
@@ -55,6 +56,7 @@ export async function playRound(
   { installation, pool, rich, uploadId = '', seed, signal }: Play,
 ): Promise<PlayedRound> {
   const pause = (ms: number) => sleep(ms, undefined, { signal });
+  await untilReached(installation, pause);
   const isCapped = round.number % 2 === 0 && !installation.hasOlderProcesses;
   const poor = await openPoor(pool, `poor-${round.number}`, { balance: BURST.balance, isCapped });
   const leaving = await pool.giveKey(`leaver-${round.number}`, rich.party);
@@ -102,6 +104,22 @@ function losesWorkers({ action }: Fault): boolean {
     (action.to === 'store' && action.targets[0] === 'database') ||
     (action.to === 'links' && action.store === 'database')
   );
+}
+
+/** The operator's connections have met the faults of the servers too, and the first call finds that out. */
+async function untilReached(
+  { operator: { context } }: Installation,
+  pause: (ms: number) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      await context.accounts.list({ limit: 1 });
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await pause(LOOK_EVERY_MS);
+    }
+  }
 }
 
 /**
