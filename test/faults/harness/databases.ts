@@ -79,8 +79,8 @@ export interface ClusterShape {
 /** The login of the processes, which is no superuser's; and of another program that shares the servers. */
 const [OWNER, STRANGER] = ['darkroom', 'stranger'];
 const POOL_SIZE = 6;
-/** The operator waits until a fault of the servers is over. */
-const OPERATOR_SECONDS = 30;
+/** The operator waits longer than the processes: as long as a lease, which is the most. */
+const OPERATOR_SECONDS = 3;
 /** Enough for all processes. */
 const MAX_CONNECTIONS = 110;
 const TOO_MANY_CONNECTIONS = '53300';
