@@ -6,15 +6,16 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const PACKAGES = fileURLToPath(new URL('../node_modules/', import.meta.url));
 
-/** The licences of packages, of which built files contain parts. */
-export function licencesOf(packages) {
-  return packages
-    .map((name) => {
-      const folder = join(PACKAGES, name);
-      const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-      if (file === undefined) throw new Error(`The package ${name} has no file with its licence.`);
-      return `${name}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
-    })
+/** The licences of packages of which built files contain parts, and those in files of our own, by name. */
+export function licencesOf(packages, files = {}) {
+  const found = packages.map((name) => {
+    const folder = join(PACKAGES, name);
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+    if (file === undefined) throw new Error(`The package ${name} has no file with its licence.`);
+    return [name, join(folder, file)];
+  });
+  return [...found, ...Object.entries(files)]
+    .map(([name, path]) => `${name}\n\n${readFileSync(path, 'utf8').trim()}\n`)
     .join(`\n${'-'.repeat(80)}\n\n`);
 }
 

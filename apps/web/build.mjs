@@ -20,13 +20,7 @@ const PACKAGED = {
   'h264-mp4-encoder': ['embuild/dist/h264-mp4-encoder.node.js', 'package.json', 'LICENSE.md'],
 };
 /** Packages of which the console's files contain parts; their licences go with them. */
-const BUNDLED = [
-  'preact',
-  '@preact/signals',
-  'lucide-preact',
-  '@fontsource-variable/inter',
-  '@fontsource-variable/geist-mono',
-];
+const BUNDLED = ['preact', '@preact/signals', '@fontsource-variable/inter', '@fontsource-variable/geist-mono'];
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -76,7 +70,7 @@ async function buildConsole(target) {
   const page = readFileSync(at('index.html'), 'utf8');
   if (!source.test(page)) throw new Error('apps/web/index.html does not load src/main.tsx as it did.');
   writeFileSync(join(target, 'index.html'), page.replace(source, head.join('\n    ')));
-  writeFileSync(join(target, 'licences.txt'), licencesOf(BUNDLED));
+  writeFileSync(join(target, 'licences.txt'), licencesOf(BUNDLED, { lucide: at('lucide-licence.txt') }));
   compressAll(target);
 }
 
@@ -90,23 +84,24 @@ async function shortened(script) {
 async function drawIcons(folder) {
   const { outputFiles } = await build({ entryPoints: [at('src/parts/icon-names.ts')], format: 'esm', write: false });
   const { ICON_NAMES } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
-  const symbols = await Promise.all(
-    ICON_NAMES.map(async (name) => {
-      const { __iconData: icon } = await import(
-        new URL(`icons/${name}.mjs`, import.meta.resolve('lucide-preact')).href
-      );
-      const shapes = icon.node.map(([shape, { key: _, ...attributes }]) => {
-        const written = Object.entries(attributes).map(([attribute, value]) => `${attribute}="${value}"`);
-        return `<${shape} ${written.join(' ')}/>`;
-      });
-      return `<symbol id="${name}" viewBox="0 0 24 24">${shapes.join('')}</symbol>`;
-    }),
-  );
+  const { icons, aliases } = createRequire(import.meta.url)('@iconify-json/lucide/icons.json');
+  const symbols = ICON_NAMES.map((name) => {
+    const { body } = icons[name] ?? icons[aliases[name]?.parent] ?? {};
+    if (body === undefined) throw new Error(`Lucide has no icon ${name}.`);
+    return `<symbol id="${name}" viewBox="0 0 24 24">${shapesOf(body)}</symbol>`;
+  });
   const drawn = `<svg xmlns="http://www.w3.org/2000/svg">${symbols.join('')}</svg>`;
   const name = `icons-${createHash('sha256').update(drawn).digest('hex').slice(0, 8)}.svg`;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, name), drawn);
   return name;
+}
+
+/** The shapes of an icon, without the strokes that each icon repeats: the console's styles set them for all. */
+function shapesOf(body) {
+  const strokes =
+    / (?:fill="none"|stroke="currentColor"|stroke-linecap="round"|stroke-linejoin="round"|stroke-width="2")/g;
+  return body.replace(strokes, '').replaceAll('<g>', '').replaceAll('</g>', '');
 }
 
 /** Styles, fonts and the script of the pages that the server renders. */
