@@ -15,12 +15,16 @@ import { median, percentile } from '../statistics.js';
 import { cpuMicrosOf } from '../usage.js';
 import { PROCESSES } from './fronts.js';
 
-/** To the replica and back; the stand-in for MongoDB holds back the answer to a write as long. */
-const DELAY_MS = 10;
+/**
+ * To the replica, and as long back: long enough for what the processors do to be little beside it. The stand-in for MongoDB
+ * holds back the answer to a write for as long as both together.
+ */
+const DELAY_MS = 100;
 const ACCOUNTS = 250;
 /** Clients of a REST process, few enough for the processors not to be the limit. */
-const CLIENTS = { create: 4, status: 2, generation: 2 } as const;
-const SLICES = 4;
+const CLIENTS = { create: 4, status: 1, generation: 1 } as const;
+const SLICE_MS = 40 * DELAY_MS;
+const UNITS = { create: 'creates', status: 'reads of a status', generation: 'generations' } as const;
 const LONGEST_MS = 120_000;
 const POLL_MS = 20;
 
@@ -125,7 +129,7 @@ class FarSide extends Side {
       const { marks, ...done } = await loadFleet(run.load, fleet, {
         kind: createRequests(...fleet.secrets),
         connections: clients * fleet.fronts.length,
-        durationMs: SLICES * run.sizes.sliceMs,
+        durationMs: SLICE_MS,
         isMarked: true,
       });
       const doneAt = fleet.workers.length > 0 ? await settled(fleet, marks) : answered(marks);
@@ -182,12 +186,12 @@ async function measureWork(run: Run, far: Far): Promise<Row[]> {
   return rowsOf(far, 'generation', sides);
 }
 
-function rowsOf({ name }: Far, unit: string, sides: readonly Side[]): Row[] {
+function rowsOf({ name }: Far, unit: keyof typeof UNITS, sides: readonly Side[]): Row[] {
   const [one] = sides;
   if (one === undefined) return [];
   return sides.map((side, index): Row => {
     const count = PROCESSES[index] ?? 1;
-    const what = `${name} far away, ${unit}s by ${unit === 'generation' ? `${count} + ${count}` : count}`;
+    const what = `${name} far away, ${UNITS[unit]} by ${unit === 'generation' ? `${count} + ${count}` : count}`;
     const { subject, cpu, wholeCpu, rate } = comparisonOf(side, one);
     const logBytes = side instanceof FarSide ? median(side.logBytes) : Number.NaN;
     return {
