@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshDatabase, freshPostgresDatabase } from '../../test/servers/fresh-places.js';
 import { PostgresCluster } from '../../test/servers/postgres-cluster.js';
-import { comparisonOf, measureInTurn, middle, Side } from '../compare.js';
+import { comparisonOf, measureInTurn, middle, Side, wholeCpuMicros } from '../compare.js';
 import { type Fleet, fleetUse, loadFleet, measureFleet, spentBetween } from '../fleet.js';
 import type { Mark } from '../load/generator.js';
 import type { RequestKind } from '../load/requests.js';
@@ -205,8 +205,8 @@ function rowsOf({ name }: Far, unit: keyof typeof UNITS, sides: readonly Side[])
         },
         { what: `${what}: our CPU`, measured: micros(subject.cpuMicros), ratio: ratioText(cpu) },
         {
-          what: `${what}: CPU of the database`,
-          measured: micros(subject.databaseCpuMicros ?? Number.NaN),
+          what: `${what}: CPU with the servers`,
+          measured: micros(wholeCpuMicros(subject)),
           ratio: ratioText(wholeCpu),
         },
         { what: `${what}: p50 and p99`, measured: timesText(subject) },
