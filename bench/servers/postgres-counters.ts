@@ -30,7 +30,7 @@ export async function postgresCounts(url: string): Promise<PostgresCounts> {
     const isPresent = (rows[0]?.version ?? 0) >= 180_000;
     for (;;) {
       const others = await client.query(
-        `SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
       );
       if (others.rowCount === 0) break;
       await sleep(POLL_MS);

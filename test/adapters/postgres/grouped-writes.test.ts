@@ -20,7 +20,7 @@ import { POSTGRES_LANES } from './on-postgres.js';
 // eight processes on a real server, whose own count of deadlocks is known to see one.
 
 const MOST_IN_STATEMENT = 64;
-const MOST_STATEMENTS = 2;
+const MOST_STATEMENTS = 1;
 
 /** One write: onto the version that is stored when it is asked for, or another one. */
 interface Write {
