@@ -30,7 +30,10 @@ const ELEMENTS = {
   },
   int8: {
     oid: 20,
-    sizeOf: () => 8,
+    sizeOf(value: number) {
+      if (!Number.isSafeInteger(value)) throw new RangeError('an amount, a version or a time is a safe integer');
+      return 8;
+    },
     write(into: Buffer, at: number, value: number) {
       const upper = Math.floor(value / 2 ** 32);
       into.writeInt32BE(upper, at);
@@ -64,7 +67,7 @@ const NULL_LENGTH = -1;
 
 /**
  * An array in PostgreSQL's binary form. As texts, the quotes of each record would be escaped and read again, which costs both
- * sides more than anything else about a statement with many records. Throws a RangeError for an id that is no UUID.
+ * sides more than anything else about a statement with many records. Throws a RangeError for an id that is no UUID, and for a number that is no safe integer.
  */
 export function binaryArray(type: ElementType, values: readonly Value[]): Buffer {
   const { oid, sizeOf, write } = ELEMENTS[type] as Elements;

@@ -67,6 +67,8 @@ export function leavesConnection(error: unknown): boolean {
   return error instanceof pg.DatabaseError && !CONNECTION_OVER.test(error.code ?? '');
 }
 
+/** Whether the content of a record is at fault: the server refuses it, or it cannot be sent. */
+/** Whether the content of a record is at fault: the server refuses it, or it cannot be sent. */
 export function isWrongData(error: unknown): boolean {
   return error instanceof RangeError || WRONG_DATA.test(sqlStateOf(error) ?? '');
 }

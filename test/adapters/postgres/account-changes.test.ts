@@ -91,6 +91,18 @@ onPostgres('Changes of accounts', (place) => {
     for (const n of [MOVED_ON, TAKEN, WRONG]) expect(await stores.generations.read(uuidAt(1_000 + n))).to.equal(null);
   });
 
+  it('are written although one of them cannot be sent', async () => {
+    const { change, ...rest } = batchOf(WRONG);
+    const entries = change.entries.map((entry) => ({ ...entry, credits: 0.5 }));
+    const [fine, wrong] = await Promise.allSettled([
+      stores.acceptances.accept(batchOf(FINE)),
+      stores.acceptances.accept({ ...rest, change: { ...change, entries } }),
+    ]);
+    expect(fine).to.deep.equal({ status: 'fulfilled', value: { outcome: 'accepted', existing: [] } });
+    expect(wrong).to.have.property('status', 'rejected');
+    expect((await stores.accounts.read(uuidAt(WRONG)))?.version).to.equal(0);
+  });
+
   it('of one account follow each other', async () => {
     const account = accountAt(FINE);
     const versions = Array.from({ length: 20 }, (_, version) => version);
