@@ -138,9 +138,9 @@ over.`;
 export function addCopy(program: CliCommand): void {
   const { io } = program;
   storeCommand(program, 'copy')
-    .description('copy a stopped installation into the empty PostgreSQL database of another configuration')
+    .description('copy a stopped installation into the empty database of another configuration')
     .requiredOption('--to <file>', 'the configuration that names the new database')
-    .examples(['darkroom copy --config darkroom.yaml --to postgres.yaml'], ABOUT_COPY)
+    .examples(['darkroom copy --config darkroom.yaml --to new.yaml'], ABOUT_COPY)
     .action((options: StoreOptions & { readonly to: string }) => copy(io, options));
 }
 
