@@ -22,6 +22,7 @@ import { TcpLink } from '../../fixtures/tcp-link.js';
 import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
 import { PostgresCluster } from '../../servers/postgres-cluster.js';
 import { ServerProcess } from '../../servers/server-process.js';
+import { POSTGRES_LANES } from './on-postgres.js';
 import { orSkip, postgresServer, toxiproxyServer } from '../../servers/servers.js';
 
 /** Longer than a busy machine needs, and short enough that a lost server is soon noticed. */
@@ -92,7 +93,10 @@ async function migrate(url: string): Promise<void> {
 // Method: several processes' connections to one database; a proxy that fails; a server that is killed; the server's own
 // lists of slots and connections.
 
-for (const version of ['18', '15'] as const)
+/** Each version that this run uses. */
+const VERSIONS = [...new Set(POSTGRES_LANES.map(({ version }) => version))];
+
+for (const version of VERSIONS)
   describe(`The changes of generations on PostgreSQL ${version}`, () => {
     let database: FreshPostgresDatabase;
     const processes = new Processes();
