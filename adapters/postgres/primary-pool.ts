@@ -49,7 +49,7 @@ const PROBE = `SELECT pg_is_in_recovery() AS standby, CASE WHEN pg_is_in_recover
  * used.
  */
 export class PrimaryPool {
-  private pool: pg.Pool | undefined;
+  private open: OpenPool | undefined;
   private primary: Login | undefined;
   private searching: Promise<void> | undefined;
   private timeline = 0;
@@ -70,15 +70,18 @@ export class PrimaryPool {
 
   /** Runs a statement, which is its own transaction. Rejects with the driver's errors. */
   async query(statement: NamedStatement): Promise<QueryResult> {
-    const [pool, term] = await this.ready();
-    let client: PoolClient;
+    const open = await this.ready();
+    const { pool, term } = open;
+    let client: PoolClient | undefined;
     try {
-      client = await pool.connect();
+      client = await open.connect();
     } catch (error) {
       const isBusy = pool.totalCount >= this.options.size && pool.idleCount === 0;
       if (!isBusy && isAboutServer(error)) this.suspect(term);
       throw error;
     }
+    // The primary was lost while all connections to it were in use: nothing was sent to it.
+    if (client === undefined) return this.query(statement);
     try {
       const result = await client.query(statement);
       if ((client as unknown as WatchedClient).isUnsafe)
@@ -97,7 +100,7 @@ export class PrimaryPool {
 
   /** A connection of its own to the primary, which the caller ends. Rejects with `StoreUnavailable` and the driver's errors. */
   async connect(config: pg.ClientConfig): Promise<pg.Client> {
-    const [, term] = await this.ready();
+    const { term } = await this.ready();
     const client = new pg.Client({ ...this.primary, ...config });
     client.on('error', () => undefined);
     try {
@@ -115,13 +118,13 @@ export class PrimaryPool {
     this.trial.end();
     // A server that is frozen would never take leave.
     for (const probe of this.probes) probe.connection.stream.destroy();
-    const { pool } = this;
-    this.pool = undefined;
-    await pool?.end();
+    const { open } = this;
+    this.open = undefined;
+    await open?.end();
   }
 
-  private async ready(): Promise<readonly [pool: pg.Pool, term: number]> {
-    if (this.pool !== undefined) return [this.pool, this.term];
+  private async ready(): Promise<OpenPool> {
+    if (this.open !== undefined) return this.open;
     if (this.isClosed) throw new StoreUnavailable('The connection to PostgreSQL is closed.');
     this.searchOnce();
     const patience = new AbortController();
@@ -133,8 +136,8 @@ export class PrimaryPool {
     } finally {
       patience.abort();
     }
-    if (this.pool === undefined) throw this.noPrimary();
-    return [this.pool, this.term];
+    if (this.open === undefined) throw this.noPrimary();
+    return this.open;
   }
 
   private noPrimary(): StoreUnavailable {
@@ -144,10 +147,10 @@ export class PrimaryPool {
 
   /** The first failure of the present primary begins a search, and its connections end when they are given back. */
   private suspect(term: number): void {
-    if (term !== this.term || this.pool === undefined) return;
-    const { pool } = this;
-    this.pool = undefined;
-    pool.end().catch(() => undefined);
+    const { open } = this;
+    if (term !== this.term || open === undefined) return;
+    this.open = undefined;
+    open.end().catch(() => undefined);
     this.searchOnce();
   }
 
@@ -165,7 +168,7 @@ export class PrimaryPool {
         this.timeline = found.timeline;
         this.term += 1;
         this.primary = found.login;
-        this.pool = this.openPool(found.login);
+        this.open = new OpenPool(this.openPool(found.login), this.term);
         this.fault = undefined;
         if (this.options.logins.length > 1)
           this.watching ??= setInterval(() => void this.lookForSuccessor(), WATCH_MS).unref();
@@ -265,6 +268,40 @@ export class PrimaryPool {
     // A connection that is lost while nobody uses it; whoever needs one next opens another.
     pool.on('error', () => undefined);
     return pool;
+  }
+}
+
+/** The connections to one primary, until it is lost or the process closes. */
+class OpenPool {
+  /** Ends the wait of each call that waits for a connection. */
+  private readonly waiting = new Set<() => void>();
+
+  constructor(
+    readonly pool: pg.Pool,
+    readonly term: number,
+  ) {}
+
+  /** Undefined once the pool ends: it forgets those that wait. */
+  connect(): Promise<PoolClient | undefined> {
+    const connecting = this.pool.connect();
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        resolve(undefined);
+        connecting.then(
+          (client) => client.release(),
+          () => undefined,
+        );
+      };
+      this.waiting.add(giveUp);
+      connecting.then(resolve, reject).finally(() => this.waiting.delete(giveUp));
+    });
+  }
+
+  /** Waits for the statements that are under way. */
+  async end(): Promise<void> {
+    const ended = this.pool.end();
+    for (const giveUp of this.waiting) giveUp();
+    await ended;
   }
 }
 

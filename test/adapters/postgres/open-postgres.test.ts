@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import type { Lent } from '../../../adapters/driver.js';
 import { readConnectionUrl } from '../../../adapters/postgres/connection-url.js';
-import type { PostgresOptions } from '../../../adapters/postgres/connection.js';
+import { PostgresConnection, type PostgresOptions } from '../../../adapters/postgres/connection.js';
 import {
   lookIntoPostgres,
   migrated,
@@ -250,6 +250,16 @@ function opening(place: () => FreshPostgresDatabase): void {
     await stores.close();
     expect(await stores.isReady()).to.equal(false);
     expect(await faultOf(stores.generations.read(uuidAt(1)))).to.be.instanceOf(StoreUnavailable);
+  });
+
+  it('ends a call that waits for a connection when it is closed, and not at the end of its time', async () => {
+    const connection = new PostgresConnection({ url: place().url, poolSize: 1, timeoutMs: 600_000 });
+    await connection.ask('SELECT');
+    const underWay = connection.ask('SELECT pg_sleep(0.2)');
+    const waiting = faultOf(connection.ask('SELECT'));
+    await connection.close();
+    expect(await waiting).to.be.instanceOf(StoreUnavailable);
+    expect(await underWay).to.have.property('rowCount', 1);
   });
 
   it('gives up on a statement that takes too long', async () => {
