@@ -254,9 +254,10 @@ function opening(place: () => FreshPostgresDatabase): void {
 
   it('ends a call that waits for a connection when it is closed, and not at the end of its time', async () => {
     const connection = new PostgresConnection({ url: place().url, poolSize: 1, timeoutMs: 600_000 });
-    await connection.ask('SELECT');
-    const underWay = connection.ask('SELECT pg_sleep(0.2)');
+    const underWay = connection.ask('SELECT pg_sleep(2)');
+    while ((await run(place().url, (client) => client.query(SLEEPING))).rowCount === 0) await sleep(10);
     const waiting = faultOf(connection.ask('SELECT'));
+    await sleep(10);
     await connection.close();
     expect(await waiting).to.be.instanceOf(StoreUnavailable);
     expect(await underWay).to.have.property('rowCount', 1);
@@ -449,6 +450,8 @@ function servers(version: '18' | '15'): void {
     while ((await shown()) !== value) await sleep(10);
   }
 }
+
+const SLEEPING = `SELECT FROM pg_stat_activity WHERE query LIKE '%pg_sleep(2)%' AND state = 'active' AND pid <> pg_backend_pid()`;
 
 /** The tables and indexes, each with the file that it is in: one that is made again has another. */
 async function tablesOf(url: string): Promise<readonly string[]> {
