@@ -53,6 +53,7 @@ export class AccountChanges {
       keyOf: ({ change }) => change.accountId,
       weightOf: ({ change, generations }) =>
         Math.max(change.entries.length, change.holdsClosed.length, generations.length),
+      bounded: (operation) => db.bounded(operation),
       write: (writes) => this.writeAll(writes),
     });
   }

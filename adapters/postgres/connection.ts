@@ -48,6 +48,11 @@ export interface PostgresDatabase {
    */
   ask(sql: string, values?: readonly SqlValue[], call?: Cancellation): Promise<SqlResult>;
   /**
+   * An operation that waits for more than its own statement, with the bound on the wait of one statement. Throws
+   * `StoreUnavailable` when the time is over.
+   */
+  bounded<T>(operation: () => Promise<T>): Promise<T>;
+  /**
    * A connection of its own to the present primary, past any pooler. The caller ends it. Throws `StoreUnavailable`.
    */
   connectDirectly(options: DirectOptions): Promise<pg.Client>;
@@ -184,7 +189,7 @@ export class PostgresConnection implements PostgresDatabase {
     if (this.directPool !== this.pool) await this.directPool.close();
   }
 
-  private async bounded<T>(operation: () => Promise<T>): Promise<T> {
+  async bounded<T>(operation: () => Promise<T>): Promise<T> {
     const { timeoutMs } = this;
     try {
       return await within(

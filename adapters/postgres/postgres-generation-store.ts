@@ -120,6 +120,7 @@ export class PostgresGenerationStore implements GenerationStore {
   constructor(private readonly db: PostgresDatabase) {
     this.replacements = new GroupedWrites({
       keyOf: ({ next }) => next.generationId,
+      bounded: (operation) => db.bounded(operation),
       write: (writes) => this.writeReplacements(writes),
     });
   }

@@ -117,6 +117,7 @@ export class PostgresUsageStore implements UsageStore {
     const grouped = (table: UsageTable<UseRow> | UsageTable<TraceRow>) =>
       new GroupedWrites<UsageChange, 'applied' | 'conflict'>({
         keyOf: ({ row }) => table.nameOf(row),
+        bounded: (operation) => db.bounded(operation),
         write: (changes) => table.write(db, changes),
       });
     this.uses = grouped(USE_TABLE);

@@ -376,6 +376,7 @@ describe('The changes of generations on a PostgreSQL of their own', () => {
     // As after a failover: the stream stays with the former primary, and statements go to the new one.
     const moved: PostgresDatabase = {
       ask: (...asked) => after.connection.ask(...asked),
+      bounded: (operation) => after.connection.bounded(operation),
       connectDirectly: (options) => before.connection.connectDirectly(options),
     };
     const changes = new PostgresGenerationChanges(moved);

@@ -151,6 +151,35 @@ describe('Writes in groups', () => {
   });
 });
 
+describe('A write in a group whose time is over', () => {
+  it('ends, and is left out of the next statement', async () => {
+    const ends: (() => void)[] = [];
+    const statements: string[][] = [];
+    const expire: ((error: Error) => void)[] = [];
+    const grouped = new GroupedWrites<string, string>({
+      keyOf: (key) => key,
+      bounded: (operation) => Promise.race([operation(), new Promise<never>((_, reject) => expire.push(reject))]),
+      write: async (group) => {
+        statements.push([...group]);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return group;
+      },
+    });
+    const running = grouped.apply('running');
+    while (statements.length === 0) await turn();
+    const late = grouped.apply('late').catch((error: unknown) => error);
+    const inTime = grouped.apply('in time');
+    expire[1]?.(new StoreUnavailable('The time is over.'));
+    expect(await late).to.be.instanceOf(StoreUnavailable);
+    ends[0]?.();
+    expect(await running).to.equal('running');
+    while (statements.length === 1) await turn();
+    ends[1]?.();
+    expect(await inTime).to.equal('in time');
+    expect(statements).to.deep.equal([['running'], ['in time']]);
+  });
+});
+
 const WRITERS = 8;
 const RECORDS = 60;
 const ROUNDS = 4;
