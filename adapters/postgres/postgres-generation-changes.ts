@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Log } from '../../core/log.js';
-import type { GenerationChanges, GenerationChangesListener, WrittenGeneration } from '../../core/ports/stores.js';
+import type { WrittenGeneration } from '../../core/ports/stores.js';
+import { type ChangeSource, FollowedChanges, type StreamListener } from '../followed-changes.js';
 import { recordFrom } from '../record-text.js';
 import type { PostgresDatabase } from './connection.js';
 import { PgoutputReader, type ReplicatedRow, type ReplicationMessage, standbyStatus } from './pgoutput.js';
@@ -10,12 +11,6 @@ import { PUBLICATION } from './schema.js';
 
 /** What the publication has of a generation. */
 const COLUMNS = ['id', 'app', 'version', 'doc'];
-
-/** A stream that is lost is opened again after this long, each time in a row after twice as long, up to the second. */
-const REOPEN_MS = 1_000;
-const MAX_REOPEN_MS = 60_000;
-/** How long it stays open after the last follower, as the next one mostly comes soon. */
-const LINGER_MS = 10_000;
 
 /**
  * Whether the server can report changes to this role: it logs for logical decoding, and lets the role replicate. Where it
@@ -33,83 +28,13 @@ export async function reportsChanges(database: PostgresDatabase): Promise<boolea
  * Reports the writes of every process to generations, by logical decoding: one connection for each process, whose slot
  * ends with it. A stream that is lost is not resumed: a new one is opened, and its followers are notified.
  */
-export class PostgresGenerationChanges implements GenerationChanges {
-  private readonly listeners = new Set<GenerationChangesListener>();
-  private stream: GenerationStream | undefined;
-  private isOpen = false;
-  private failures = 0;
-  private reopening: NodeJS.Timeout | undefined;
-  private closing: NodeJS.Timeout | undefined;
-
-  constructor(
-    private readonly database: PostgresDatabase,
-    private readonly log?: Log,
-  ) {}
-
-  follow(listener: GenerationChangesListener): () => void {
-    // One for each call, should somebody follow twice.
-    const own: GenerationChangesListener = {
-      opened: () => listener.opened(),
-      interrupted: () => listener.interrupted(),
-      written: (change) => listener.written(change),
-    };
-    this.listeners.add(own);
-    clearTimeout(this.closing);
-    if (this.isOpen) own.opened();
-    else if (this.stream === undefined && this.reopening === undefined) this.open();
-    return () => {
-      if (!this.listeners.delete(own) || this.listeners.size > 0) return;
-      clearTimeout(this.closing);
-      this.closing = setTimeout(() => this.close(), LINGER_MS).unref();
-    };
-  }
-
-  /** Ends the stream, and does not wait for the server's word on it. A new follower opens another one. */
-  close(): void {
-    clearTimeout(this.closing);
-    clearTimeout(this.reopening);
-    this.reopening = undefined;
-    const { stream } = this;
-    this.stream = undefined;
-    this.interrupted();
-    stream?.end();
-  }
-
-  private open(): void {
-    this.reopening = undefined;
-    const stream = new GenerationStream(this.database, {
-      opened: () => {
-        if (this.stream !== stream) return;
-        this.isOpen = true;
-        this.failures = 0;
-        for (const listener of this.listeners) listener.opened();
-      },
-      written: (change) => {
-        if (this.stream === stream) for (const listener of this.listeners) listener.written(change);
-      },
-      lost: (error) => this.lost(stream, error),
-    });
-    this.stream = stream;
-    void stream.open();
-  }
-
-  private interrupted(): void {
-    if (!this.isOpen) return;
-    this.isOpen = false;
-    for (const listener of this.listeners) listener.interrupted();
-  }
-
-  private lost(stream: GenerationStream, error: unknown): void {
-    if (this.stream !== stream) return;
-    this.stream = undefined;
-    this.interrupted();
-    if (this.failures === 0 && this.log) this.log.warn('generation stream lost', { error });
-    const waitMs = Math.min(MAX_REOPEN_MS, REOPEN_MS * 2 ** this.failures);
-    this.failures += 1;
-    this.reopening = setTimeout(() => {
-      if (this.listeners.size > 0) this.open();
-      else this.reopening = undefined;
-    }, waitMs).unref();
+export class PostgresGenerationChanges extends FollowedChanges {
+  constructor(database: PostgresDatabase, log?: Log) {
+    super((listener) => {
+      const stream = new GenerationStream(database, listener);
+      void stream.open();
+      return stream;
+    }, log);
   }
 }
 
@@ -152,13 +77,6 @@ const SNAPSHOT = `
   SELECT pg_catalog.pg_current_snapshot()::text AS snapshot, current_setting('synchronous_standby_names') <> '' AS waits,
     EXISTS (SELECT FROM pg_catalog.pg_replication_slots WHERE slot_name = $1) AS streams`;
 
-interface StreamListener {
-  opened(): void;
-  written(change: WrittenGeneration): void;
-  /** At most once; nothing follows. */
-  lost(error: unknown): void;
-}
-
 interface HeardChange {
   readonly transaction: number;
   readonly change: WrittenGeneration;
@@ -171,7 +89,7 @@ interface HeardChange {
  * ended for other snapshots until the wait is over, so it is held back until a snapshot shows its end. Only a wait that an
  * administrator cancels ends without the replica.
  */
-class GenerationStream {
+class GenerationStream implements ChangeSource {
   private readonly slot = `darkroom_${randomUUID().replaceAll('-', '')}`;
   private readonly reader = new PgoutputReader(COLUMNS);
   private client: Client | undefined;
