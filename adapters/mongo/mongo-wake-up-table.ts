@@ -1,5 +1,6 @@
 import type { UUID } from 'mongodb';
 import { checkedLimit } from '../../core/paging.js';
+import { Turns } from '../turns.js';
 import type { MongoConnection } from './connection.js';
 import { Documents, textOf, unlessTaken, uuidOf } from './documents.js';
 
@@ -14,8 +15,7 @@ const BY_TIME = { sort: { at: 1, _id: 1 }, hint: 'wake_ups_by_time' } as const;
 /** Wake-ups in MongoDB, one a subject, in order of time: what an adapter that delivers them keeps them in. */
 export class MongoWakeUpTable {
   private readonly wakeUps: Documents<WakeUpDocument>;
-  /** The last write in progress here, by subject. */
-  private readonly underWay = new Map<string, Promise<unknown>>();
+  private readonly turns = new Turns();
 
   constructor(connection: MongoConnection) {
     this.wakeUps = new Documents(connection, 'wake_ups');
@@ -25,7 +25,7 @@ export class MongoWakeUpTable {
    * Sets the time of a subject's wake-up. Durable on return. Writes of this process apply in the order they were made.
    */
   upsert(key: string, at: number): Promise<void> {
-    return this.inTurn(key, () => this.set(idOf(key), at));
+    return this.turns.inTurn(key, () => this.set(idOf(key), at));
   }
 
   /** Wake-ups at or before `now`, earliest first; at most `limit`, 1 to 1,000. */
@@ -36,7 +36,7 @@ export class MongoWakeUpTable {
 
   /** Removes the wake-up, unless its time has changed. */
   done(key: string, at: number): Promise<void> {
-    return this.inTurn(key, async () => void (await this.wakeUps.remove({ _id: idOf(key), at })));
+    return this.turns.inTurn(key, async () => void (await this.wakeUps.remove({ _id: idOf(key), at })));
   }
 
   /** The time of the first wake-up after `now`. */
@@ -48,20 +48,6 @@ export class MongoWakeUpTable {
     const write = () => this.wakeUps.update({ _id }, { $set: { at } }, true);
     // One of two concurrent first writes may be refused without effect; a second try then finds a document to update.
     if (!(await unlessTaken(write))) await write();
-  }
-
-  /**
-   * Writes over different connections of the pool may arrive in any order, so writes of one subject wait for each other
-   * here.
-   */
-  private async inTurn(key: string, write: () => Promise<void>): Promise<void> {
-    const turn = (this.underWay.get(key) ?? Promise.resolve()).then(write, write);
-    this.underWay.set(key, turn);
-    try {
-      await turn;
-    } finally {
-      if (this.underWay.get(key) === turn) this.underWay.delete(key);
-    }
   }
 }
 

@@ -1,10 +1,10 @@
 import { checkedLimit } from '../../core/paging.js';
+import { Turns } from '../turns.js';
 import type { PostgresDatabase } from './connection.js';
 
 /** Wake-ups in PostgreSQL, one a subject, in order of time: what an adapter that delivers them keeps them in. */
 export class PostgresWakeUpTable {
-  /** The last write in progress here, by subject. */
-  private readonly underWay = new Map<string, Promise<unknown>>();
+  private readonly turns = new Turns();
 
   constructor(private readonly db: PostgresDatabase) {}
 
@@ -14,7 +14,7 @@ export class PostgresWakeUpTable {
   upsert(key: string, at: number): Promise<void> {
     const sql = `INSERT INTO darkroom.wake_ups (subject, at) VALUES ($1, $2)
       ON CONFLICT (subject) DO UPDATE SET at = excluded.at`;
-    return this.inTurn(key, async () => void (await this.db.ask(sql, [key, at])));
+    return this.turns.inTurn(key, async () => void (await this.db.ask(sql, [key, at])));
   }
 
   /** Wake-ups at or before `now`, earliest first; at most `limit`, 1 to 1,000. */
@@ -27,23 +27,12 @@ export class PostgresWakeUpTable {
   /** Removes the wake-up, unless its time has changed. */
   done(key: string, at: number): Promise<void> {
     const sql = 'DELETE FROM darkroom.wake_ups WHERE subject = $1 AND at = $2';
-    return this.inTurn(key, async () => void (await this.db.ask(sql, [key, at])));
+    return this.turns.inTurn(key, async () => void (await this.db.ask(sql, [key, at])));
   }
 
   /** The time of the first wake-up after `now`. */
   async nextAt(now: number): Promise<number | undefined> {
     const { rows } = await this.db.ask('SELECT min(at) AS at FROM darkroom.wake_ups WHERE at > $1', [now]);
     return (rows[0]?.['at'] as number | null | undefined) ?? undefined;
-  }
-
-  /** Writes of one subject over different connections may arrive in any order, so they wait for each other here. */
-  private async inTurn(key: string, write: () => Promise<void>): Promise<void> {
-    const turn = (this.underWay.get(key) ?? Promise.resolve()).then(write, write);
-    this.underWay.set(key, turn);
-    try {
-      await turn;
-    } finally {
-      if (this.underWay.get(key) === turn) this.underWay.delete(key);
-    }
   }
 }
