@@ -4,7 +4,7 @@ import type { Claim, ClaimKey } from '../core/idempotency/claim.js';
 import type { Fingerprint, ProcessLease } from '../core/idempotency/fingerprint.js';
 import type { Artefact, OutsideIdentity } from '../core/people/person.js';
 import type { TraceRow, UseRow } from '../core/usage/usage.js';
-import { RowMapping, type RowTable, type RowValue } from './rows/row-mapping.js';
+import { type Column, RowMapping, type RowTable, type RowValue } from './rows/row-mapping.js';
 import {
   ACCOUNT_ROWS,
   APP_ROWS,
@@ -76,8 +76,8 @@ const named = (table: string, name: string) =>
   new CopiedTable<CopiedNamed>({ table, columns: { [name]: 'name', version: 'version:int', doc: 'text' } }, [name]);
 
 /**
- * What an installation is moved with. The rest follows from it: wake-ups from the records that are due, and the index of searches
- * from the generations. Columns beside the text of a record follow from the text.
+ * The tables that are copied when an installation is moved. Everything else is computed from them: wake-ups from due records,
+ * the search index from the generations, and the columns beside the text of a record from that text.
  */
 export const COPIED_TABLES = {
   accounts: new CopiedTable<AccountTotals>(ACCOUNT_ROWS, ['id']),
@@ -125,3 +125,35 @@ export const COPIED_TABLE_NAMES = Object.keys(COPIED_TABLES) as readonly CopiedT
 
 /** How many rows are read and written at a time. */
 export const ROWS_AT_ONCE = 500;
+
+/** How a database of rows is read. The table has the alias `stored`. */
+export interface RowReads {
+  readonly table: (name: string) => string;
+  /** The column as it is selected, under its own name. */
+  readonly selected: (column: Column) => string;
+  /** The place of a value of a key column, numbered from 1. */
+  readonly placeOf: (column: Column, place: number) => string;
+  readonly valueOf: (column: Column, selected: RowValue) => RowValue;
+  readonly all: (sql: string, values: readonly RowValue[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+/** Reads all rows of a table in the order of its key, some at a time. */
+export async function* rowsByKey(name: CopiedTableName, reads: RowReads): AsyncGenerator<readonly CopiedRow[]> {
+  const { table, columns, key } = COPIED_TABLES[name] as CopiedTable<object>;
+  const keyIndexes = key.map((one) => columns.findIndex((column) => column.name === one));
+  const keyNames = key.map((one) => `stored.${one}`).join(', ');
+  const places = keyIndexes.map((index, place) => reads.placeOf(columns[index] as Column, place + 1)).join(', ');
+  const selection = `SELECT ${columns.map(reads.selected).join(', ')} FROM ${reads.table(table)} AS stored`;
+  let last: CopiedRow | undefined;
+  do {
+    const after = last;
+    const rest = after === undefined ? '' : `WHERE (${keyNames}) > (${places})`;
+    const found = await reads.all(
+      `${selection} ${rest} ORDER BY ${keyNames} LIMIT ${ROWS_AT_ONCE}`,
+      after === undefined ? [] : keyIndexes.map((index) => after[index] ?? null),
+    );
+    const rows = found.map((row) => columns.map((column) => reads.valueOf(column, row[column.name] as RowValue)));
+    if (rows.length > 0) yield rows;
+    last = rows.length < ROWS_AT_ONCE ? undefined : rows.at(-1);
+  } while (last !== undefined);
+}
