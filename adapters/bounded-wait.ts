@@ -1,6 +1,6 @@
 import { CallOver, type Cancellation } from '../core/cancellation.js';
 
-/** Waits at most so many milliseconds, and then throws what `tooLate` makes; the operation itself goes on. */
+/** Waits at most `timeoutMs`, then throws the error that `tooLate` returns; the operation itself is not cancelled. */
 export async function within<T>(timeoutMs: number, operation: () => Promise<T>, tooLate: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -14,8 +14,8 @@ export async function within<T>(timeoutMs: number, operation: () => Promise<T>, 
 }
 
 /**
- * A read that ends with `CallOver` when its call is over. The command that was sent goes on: to abort it, drivers close its
- * connection or open another one, so that many impatient callers of a slow server would make it work still more.
+ * A read that ends with `CallOver` when its call is over. The command that was sent is not
+ * aborted: drivers close its connection or open another one for that, so many impatient callers would load a slow server further.
  */
 export async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
   let listenNoMore: () => void = () => undefined;

@@ -218,7 +218,7 @@ export class WakeUpRepository implements JobRepository {
     return first;
   }
 
-  /** As many as there are free slots, so that others get those that would wait here; one if there are none. */
+  /** Takes as many as there are free slots, so that other processes get the rest; takes one if there are none. */
   private async takeSome(at: number): Promise<readonly HeldWakeUp[]> {
     const most = Math.max(1, Math.min(this.options.limit, EAGER_WAKE_UPS) - this.heldCount - this.asked);
     this.asked += most;

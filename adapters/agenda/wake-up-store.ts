@@ -54,14 +54,14 @@ export interface Announcements {
   readonly pollFactor: number;
   /** Begins to listen; never throws. The caller closes it, also after it was lost. */
   listen(listener: AnnouncementListener): { close(): void };
-  /** The longest pause before listening again, in milliseconds. It begins with a second, and doubles until something is heard. */
+  /** The longest pause before listening again, in milliseconds. The first pause is a second; each one is twice as long as the last, until an announcement arrives. */
   readonly longestPauseMs: number;
 }
 
 export interface AnnouncementListener {
   /** A wake-up comes due then. */
   readonly heard: (at: number) => void;
-  /** No more is heard. */
+  /** Further announcements are not received. */
   readonly lost: (error: unknown) => void;
 }
 
@@ -83,7 +83,7 @@ export interface OpenWakeUpStore {
 
 /** A database in which wake-ups can be kept. Each method throws `StoreUnavailable`. */
 export interface WakeUpDatabase {
-  /** As a sentence names it. */
+  /** The name of the database, for messages. */
   readonly name: string;
   /**
    * Creates what is missing, and returns a line for each thing it did. Any number of processes may do so at the same

@@ -53,7 +53,7 @@ const ELEMENTS = {
   },
 } as const satisfies Record<string, Elements>;
 
-/** Of a hexadecimal digit in lower case. */
+/** The value of a hexadecimal digit in lower case. */
 function digitAt(text: string, place: number): number {
   const code = text.charCodeAt(place);
   return code < 0x3a ? code - 0x30 : code - 0x57;
@@ -66,8 +66,9 @@ const LENGTH_BYTES = 4;
 const NULL_LENGTH = -1;
 
 /**
- * An array in PostgreSQL's binary form. As texts, the quotes of each record would be escaped and read again, which costs both
- * sides more than anything else about a statement with many records. Throws a RangeError for an id that is no UUID, and for a number that is no safe integer.
+ * An array in PostgreSQL's binary format. In the text format, both sides would spend most of the time of a large statement on
+ * escaping and unescaping the quotes of its records. Throws a RangeError for an id that is not a UUID, and for a number that is
+ * not a safe integer.
  */
 export function binaryArray(type: ElementType, values: readonly Value[]): Buffer {
   const { oid, sizeOf, write } = ELEMENTS[type] as Elements;

@@ -72,7 +72,7 @@ export class Columns<R extends object> extends RowMapping<R> {
   }
 }
 
-/** An id as a statement takes it: PostgreSQL fails for a text that is no UUID, which no row has. */
+/** The id, or null if it is not a UUID: no row has such an id, and PostgreSQL would refuse the statement. */
 export function idOrNull(id: string): string | null {
   return isUuid(id) ? id : null;
 }

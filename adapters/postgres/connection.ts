@@ -40,7 +40,7 @@ export interface SqlResult {
   readonly rowCount: number;
 }
 
-/** What stores, wake-ups and changes ask of PostgreSQL. */
+/** The operations that stores, wake-ups and generation changes use. */
 export interface PostgresDatabase {
   /**
    * One statement, which is its own transaction. Throws `StoreUnavailable` if the server was unavailable or the time is over:
@@ -207,8 +207,8 @@ export class PostgresConnection implements PostgresDatabase {
 const SERVER_SHARE = 0.9;
 
 /**
- * What bounds a statement on the server, where no caller waits any more. None of it ends the wait for a replica after a
- * commit, which is the one that must not be cancelled.
+ * Settings that end a statement on the server after its caller has given up. None of them ends the wait for a replica after a
+ * commit, which must never be cancelled.
  */
 function settingsOf(timeoutMs: number): string {
   return [

@@ -27,7 +27,7 @@ const READ_STATE = `SELECT coalesce(max(number), 0)::int AS version, coalesce(ma
 /** Marks a database that an installation is copied into, in a way that every release refuses to use it. */
 const COPYING = { number: 0, readableFrom: 2_147_483_647 } as const;
 
-/** Whether a copy into this database has begun and not finished. */
+/** Whether a copy into this database was started and is not complete. */
 export function isBeingCopied({ readableFrom }: SchemaState): boolean {
   return readableFrom === COPYING.readableFrom;
 }

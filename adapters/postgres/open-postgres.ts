@@ -186,7 +186,7 @@ export async function checkServer(connection: PostgresConnection, replicas: 0 | 
   if (fault !== undefined) throw new PostgresRefused(`PostgreSQL at ${connection.address.hosts} ${fault}.`);
 }
 
-/** What a server is that is too old, takes no writes, or may lose those it has acknowledged: the end of a sentence. */
+/** The reason to refuse a server that is too old, takes no writes or may lose acknowledged writes; the end of a sentence. */
 export function serverFault(found: ServerSettings, replicas: 0 | 1): string | undefined {
   if (found.version < OLDEST_VERSION) return 'is older than version 15; use version 15 or later';
   if (found.readOnly === 'on')

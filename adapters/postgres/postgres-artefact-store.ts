@@ -32,7 +32,7 @@ const END_GROUP = `
 const REMOVE = 'DELETE FROM darkroom.artefacts WHERE kind = $1 AND id = $2 AND owner = $3';
 const REMOVE_OWNED = `DELETE FROM darkroom.artefacts WHERE kind = $1 AND id = ANY (ARRAY(
   SELECT id FROM darkroom.artefacts WHERE kind = $1 AND owner = $2 LIMIT $3 FOR UPDATE SKIP LOCKED))`;
-/** By the place of the row, as the key has two columns: a row that another has just moved is left to the next round. */
+/** Finds rows by their physical place, because the key has two columns. A row that was just updated is left to the next run. */
 const REMOVE_EXPIRED = `DELETE FROM darkroom.artefacts WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM darkroom.artefacts WHERE remove_at <= $1 ORDER BY remove_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 const REMOVE_GROUPS = `DELETE FROM darkroom.ended_groups WHERE grp = ANY (ARRAY(

@@ -18,7 +18,7 @@ import { insertRows, rowsOf } from './postgres-rows.js';
 /** No caller waits for a statement of a copy. */
 const PATIENCE_MS = 300_000;
 
-/** What a database may have before a copy: it was made ready, and knows which installation it is for. */
+/** The tables that may have rows before a copy: the database was migrated, and may be claimed by this installation. */
 const KEPT = ['migrations', 'installation'];
 
 /** Opens a database that an installation is to be copied into. Throws as `openPostgres` does. */

@@ -9,7 +9,7 @@ import type { PostgresDatabase } from './connection.js';
 import { PgoutputReader, type ReplicatedRow, type ReplicationMessage, standbyStatus } from './pgoutput.js';
 import { PUBLICATION } from './schema.js';
 
-/** What the publication has of a generation. */
+/** The columns of the publication. */
 const COLUMNS = ['id', 'app', 'version', 'doc'];
 
 /**
@@ -38,7 +38,7 @@ export class PostgresGenerationChanges extends FollowedChanges {
   }
 }
 
-/** How often the server is told what has arrived, and asked for a sign of life. */
+/** How often received changes are acknowledged, and the server is asked for a sign of life. */
 const BEAT_MS = 2_000;
 /** A stream is lost after this many of them without a sign. */
 const MAX_SILENT_BEATS = 4;
@@ -70,8 +70,8 @@ const MAX_PAUSE_MS = 200;
 const MAX_HELD_CHARACTERS = 64 * 2 ** 20;
 
 /**
- * Which transactions have ended, and whether this is the server that has the slot: after a failover another one answers,
- * with transactions of its own.
+ * Returns the transactions that have ended, and whether the answering server has the slot: after a failover another server
+ * answers, which has its own transactions.
  */
 const SNAPSHOT = `
   SELECT pg_catalog.pg_current_snapshot()::text AS snapshot, current_setting('synchronous_standby_names') <> '' AS waits,
@@ -270,7 +270,7 @@ function writtenGeneration({ id, app, version }: ReplicatedRow, doc: string): Wr
   return { generationId: id, appId: app ?? undefined, version: number, record: () => recordFrom(doc) };
 }
 
-/** Which transactions had ended at a moment, from the text of a `pg_snapshot`: `xmin:xmax:xip,xip`. */
+/** The transactions that had ended at a moment, read from the text of a `pg_snapshot`: `xmin:xmax:xip,xip`. */
 export class Snapshot {
   private readonly oldestOpen: number;
   private readonly next: number;
@@ -283,7 +283,7 @@ export class Snapshot {
     this.open = new Set(open === '' ? [] : open.split(',').map(low32));
   }
 
-  /** Of a transaction that the server has logged before, by the low 32 bits of its id. */
+  /** Whether a transaction, given by the low 32 bits of its id, had ended. The server must have logged it before. */
   hasEnded(transaction: number): boolean {
     if (precedes(transaction, this.oldestOpen)) return true;
     return precedes(transaction, this.next) && !this.open.has(transaction);
@@ -294,7 +294,7 @@ function low32(id: string): number {
   return Number(BigInt.asUintN(32, BigInt(id)));
 }
 
-/** By their low 32 bits; the server never lets ids in use be further apart than half of their range. */
+/** Compares ids by their low 32 bits. Ids in use are never further apart than half of that range. */
 function precedes(one: number, other: number): boolean {
   return ((one - other) | 0) < 0;
 }

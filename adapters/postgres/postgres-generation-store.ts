@@ -25,7 +25,7 @@ import type { PostgresDatabase, Row, SqlValue } from './connection.js';
 import { GroupedWrites } from './grouped-writes.js';
 import { AFTER_ALL_IDS, insertOrFind, LEAST_ID, outcomeOf } from './postgres-records.js';
 
-/** What replacements change, in the order of `changedValues`. */
+/** The columns that a replacement changes, in the order of `changedValues`. */
 const CHANGED = [
   ['version', 'int8'],
   ['attention_at', 'int8'],

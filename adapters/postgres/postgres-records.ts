@@ -221,7 +221,7 @@ export class PostgresDeliveryStore extends PostgresRecords<Delivery> implements 
   }
 }
 
-/** What the columns beside the text of a record have, for one that is copied from another database. */
+/** The values of the columns beside the text of a record that is copied from another database. */
 export const COLUMNS_BESIDE = {
   uploads: (text: string) => columnsBeside(UPLOADS, text),
   deliveries: (text: string) => columnsBeside(DELIVERIES, text),

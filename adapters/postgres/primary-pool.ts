@@ -60,7 +60,7 @@ export class PrimaryPool {
   private isClosed = false;
   private watching: NodeJS.Timeout | undefined;
   private readonly trial: TrialWrite;
-  /** What each server has been asked, whose answer is not known yet. */
+  /** The question to each server that it has not answered yet. */
   private asking = new Map<Login, Promise<Candidate | undefined>>();
   private readonly probes = new Set<pg.Client>();
 
@@ -157,7 +157,7 @@ export class PrimaryPool {
   private searchOnce(): void {
     if (this.searching !== undefined) return;
     this.searching = this.search().finally(() => (this.searching = undefined));
-    // Whoever waits for it is told.
+    // The callers that wait for the search get its error.
     this.searching.catch(() => undefined);
   }
 
@@ -318,7 +318,7 @@ TYPES.setTypeParser(pg.types.builtins.INT8, (text: string) => {
   return value;
 });
 
-/** A lost connection is no error of the process, also while it is in use. */
+/** A client that does not end the process when its connection is lost. */
 class WatchedClient extends pg.Client {
   /** A write was acknowledged before the replica had it: an administrator has cancelled the wait. */
   isUnsafe = false;

@@ -6,7 +6,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** The publication from which processes hear what others write to generations. */
+/** The publication that reports the writes of all processes to generations. */
 export const PUBLICATION = 'darkroom_generations';
 
 /**

@@ -206,7 +206,7 @@ interface Facts {
   readonly objects?: string;
 }
 
-/** What both must have in common. Throws one sentence for another secret, or other objects. */
+/** The facts that both installations must share. Throws one sentence for another secret, or other objects. */
 async function sharedFacts(source: Config, target: Config, from: OpenDatabase): Promise<Facts> {
   const { fingerprint: secret } = readSecrets(source.secretFile, { inUse: true, isShared: true });
   if ((await from.installation.check({ secret })) !== 'same')

@@ -18,13 +18,13 @@ interface StoredObject {
   readonly key: string;
   readonly mediaType: string;
   readonly byteSize: number;
-  /** Of bytes that cannot change any more. */
+  /** The digest of the bytes; absent while they may still change. */
   readonly sha256?: string;
 }
 
 /**
- * Copies the objects that records name from one store to another. Those that are there, with the size that they must have, are left
- * alone, so that an interrupted copy continues. Thumbnails are made again when they are first asked for.
+ * Copies the objects that records name from one store to another. Objects that exist there with the
+ * right size are skipped, so that an interrupted copy continues. Thumbnails are made again at their first request.
  */
 export class ObjectCopy {
   private objects = 0;

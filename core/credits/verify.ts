@@ -21,7 +21,7 @@ export interface Verification {
   readonly findings: readonly string[];
 }
 
-/** What is verified, and by which time and bounds. */
+/** The stores that are verified, the clock and the bounds. */
 export type Books = Pick<Money, 'accounts' | 'usage'> &
   Pick<Work, 'generations'> &
   Pick<Machine, 'clock' | 'settings'> &

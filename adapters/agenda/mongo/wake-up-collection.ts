@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/ports/machine.js';
 import { type HeldWakeUp, JOB_NAME, type WakeUpStore } from '../wake-up-store.js';
 
-/** What MongoDB lends: the database of the wake-ups, and the function that calls it. */
+/** The database that MongoDB lends for wake-ups, and the function that calls it. */
 export interface LentMongo {
   /** Its writes are to be acknowledged by a majority and journalled: they are made as the database says. */
   readonly db: Db;

@@ -10,7 +10,7 @@ const CHANNEL = 'darkroom_wake_ups';
 const GAP_MS = 5;
 /** Later wake-ups are found by then without having been announced. */
 const ANNOUNCED_WITHIN_MS = 60_000;
-/** How often a process checks that it still hears itself. */
+/** How often a process checks that it receives its own notifications. */
 const CHECK_MS = 15_000;
 /** The client of PostgreSQL knows this limit, and its types do not. */
 const LISTEN = { text: `LISTEN ${CHANNEL}`, query_timeout: 5_000 };
@@ -18,10 +18,10 @@ const LISTEN = { text: `LISTEN ${CHANNEL}`, query_timeout: 5_000 };
 const NOTIFY = `SELECT pg_notify('${CHANNEL}', $1)`;
 
 /**
- * Wake-ups announced by NOTIFY: after the writes, as a notification in their transactions would make them commit one
- * after the other, and one for all that were written in a few milliseconds. It carries the time of the first of them,
- * as every process looks for the next one by itself. One connection listens. A process also hears itself, so it
- * notices a connection that has gone silent: behind a pooler, or to a server that is no longer the primary.
+ * Announces wake-ups by NOTIFY. A notification is sent after the writes, because within their transactions it would make
+ * commits wait for each other, and one notification stands for all writes of a few milliseconds. It carries the time of the
+ * first of them; every process finds the next one by itself. One connection listens. A process also receives its own
+ * notifications, so it detects a silent connection: behind a pooler, or to a server that is no longer the primary.
  */
 export class Notifications implements Announcements {
   // A lost notification is noticed late, and polling costs little.
@@ -36,7 +36,7 @@ export class Notifications implements Announcements {
     private readonly clock: Clock,
   ) {}
 
-  /** Resolves when other processes were told; never rejects, as a poll finds what they were not told of. */
+  /** Resolves when the notification was sent. Never rejects, because a poll finds wake-ups that were not announced. */
   async announce(at: number): Promise<void> {
     if (at > this.clock.now() + ANNOUNCED_WITHIN_MS) return;
     this.earliest = Math.min(this.earliest, at);
@@ -98,7 +98,7 @@ class Ear {
     client.on('notification', (notification) => this.hear(notification));
     await client.query({ ...LISTEN });
     if (this.isClosed) return;
-    // What was announced before was not heard.
+    // Earlier announcements were not received.
     this.listener.heard(this.clock.now());
     this.checkLater();
   }

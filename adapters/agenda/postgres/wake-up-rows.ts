@@ -5,7 +5,7 @@ import type { HeldWakeUp, WakeUpStore } from '../wake-up-store.js';
 
 type SqlValue = string | number | readonly string[];
 
-/** What PostgreSQL lends. */
+/** The part of PostgreSQL's connection that wake-ups use. */
 export interface LentPostgres {
   /**
    * One statement, which is its own transaction, with a bound on its wait. Throws `StoreUnavailable` if the server was
@@ -25,11 +25,11 @@ export interface LentPostgres {
 
 /**
  * The operations on the table, each one statement. A wake-up stays stored until it is ended: neither a process that dies
- * nor an answer that is lost loses one. What takes or ends a wake-up does not wait until it is durable, as it is then
- * only delivered again after a crash of the server; the writes that follow it make it durable with themselves.
+ * nor an answer that is lost loses one. Taking and ending a wake-up do not wait until they are durable: after a crash of
+ * the server, the wake-up is only delivered again.
  */
 export class WakeUpRows implements WakeUpStore {
-  /** `announce` tells other processes of a wake-up that was written; it resolves when they were told, and never rejects. */
+  /** `announce` notifies other processes of a wake-up that was written. It resolves when that was sent, and never rejects. */
   constructor(
     private readonly lent: LentPostgres,
     private readonly clock: Clock,
@@ -57,7 +57,7 @@ export class WakeUpRows implements WakeUpStore {
     }));
   }
 
-  /** None is taken away. */
+  /** Has nothing to do, because a wake-up that is taken stays stored. */
   async store(): Promise<boolean> {
     return true;
   }
