@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshDatabase, freshPostgresDatabase } from '../../test/servers/fresh-places.js';
+import { queryOnce } from '../../test/servers/postgres-client.js';
 import { PostgresCluster } from '../../test/servers/postgres-cluster.js';
 import { comparisonOf, measureInTurn, middle, Side, wholeCpuMicros } from '../compare.js';
 import { type Fleet, fleetUse, loadFleet, measureFleet, spentBetween } from '../fleet.js';
@@ -7,7 +8,6 @@ import type { Mark } from '../load/generator.js';
 import type { RequestKind } from '../load/requests.js';
 import { coresLine, micros, ratioText, type Row, timesText, whole } from '../report.js';
 import type { Run, Subject } from '../run.js';
-import { withClient } from '../servers/postgres-counters.js';
 import { createRequests, statusRequestsOf } from '../servers/sample.js';
 import type { SlowDatabaseCommands } from '../servers/slow-database.js';
 import { type ServersUse, StoreServers } from '../servers/store-servers.js';
@@ -66,13 +66,10 @@ async function openPostgres(_run: Run, servers: StoreServers): Promise<Closable>
       const { url } = await freshPostgresDatabase({ url: cluster.urlOf() });
       return servers.newPostgresInstallation(run, name, url);
     },
-    logBytes: () =>
-      withClient(cluster.urlOf(), async (client) => {
-        const { rows } = await client.query<{ bytes: number }>(
-          `SELECT (pg_current_wal_lsn() - '0/0')::float8 AS bytes`,
-        );
-        return rows[0]?.bytes ?? Number.NaN;
-      }),
+    async logBytes() {
+      const [row] = await queryOnce(cluster.urlOf(), `SELECT (pg_current_wal_lsn() - '0/0')::float8 AS bytes`);
+      return (row?.['bytes'] as number | undefined) ?? Number.NaN;
+    },
     close: () => cluster.close(),
   };
 }

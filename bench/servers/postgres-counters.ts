@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { withClient } from '../../test/servers/postgres-client.js';
 
 const POLL_MS = 20;
 
@@ -48,15 +48,4 @@ export function perOne(before: PostgresCounts, after: PostgresCounts, count: num
     walSyncs: (after.walSyncs - before.walSyncs) / count,
     commits: (after.commits - before.commits) / count,
   };
-}
-
-export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
 }

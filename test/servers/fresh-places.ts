@@ -1,8 +1,8 @@
 import type { Client } from 'minio';
 import { MongoClient } from 'mongodb';
-import pg from 'pg';
 import { randomBytes } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
+import { withClient } from './postgres-client.js';
 import { s3Client } from './readiness.js';
 import type { MongoServer, PostgresServer, S3Server } from './servers.js';
 
@@ -57,13 +57,9 @@ export async function freshPostgresDatabase(server: PostgresServer): Promise<Fre
 }
 
 async function onPostgres({ url }: PostgresServer, ...statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  try {
-    await client.connect();
+  await withClient(url, async (client) => {
     for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 export interface FreshBucket extends S3Server {

@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { queryOnce } from './postgres-client.js';
 import { PostgresCluster } from './postgres-cluster.js';
 import { isGone } from './process-tree.js';
 import { ScriptProcess } from './script-process.js';
@@ -19,12 +19,12 @@ describe('a PostgreSQL cluster', () => {
       this,
       PostgresCluster.start({ replicas: 2, synchronousStandbyNames: 'ANY 1 (b, c)', delayMs: 5 }),
     );
-    await onOne(cluster.urlOf(), 'CREATE TABLE things (number int)');
+    await queryOnce(cluster.urlOf(), 'CREATE TABLE things (number int)');
   });
   after(() => cluster?.close());
 
   it('has a primary that replicas follow', async () => {
-    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (1)');
+    await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (1)');
     await cluster.untilFollowed();
     for (const name of cluster.names) expect(await numbersOn(name), name).to.deep.equal([1]);
     expect(cluster.url).to.match(
@@ -34,11 +34,11 @@ describe('a PostgreSQL cluster', () => {
 
   it('acknowledges no write until a replica has it, which takes the time of the line', async () => {
     const beganAt = performance.now();
-    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (2)');
+    await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (2)');
     expect(performance.now() - beganAt).to.be.at.least(10);
     for (const name of ['b', 'c']) await cluster.freeze(name);
     let isAcknowledged = false;
-    const write = onOne(cluster.urlOf(), 'INSERT INTO things VALUES (3)').then(() => (isAcknowledged = true));
+    const write = queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (3)').then(() => (isAcknowledged = true));
     await sleep(100);
     expect(isAcknowledged).to.equal(false);
     cluster.thaw('c');
@@ -50,7 +50,7 @@ describe('a PostgreSQL cluster', () => {
   it('continues on a replica after a crash of the primary, with the others behind it', async () => {
     await cluster.kill('a');
     await cluster.promote('b');
-    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (4)');
+    await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (4)');
     await cluster.untilFollowed('c');
     expect(await numbersOn('c')).to.deep.equal([1, 2, 3, 4]);
   });
@@ -58,7 +58,7 @@ describe('a PostgreSQL cluster', () => {
   it('takes a former primary back as a replica, with what it has missed', async () => {
     await cluster.rejoin('a');
     await cluster.setSynchronousStandbyNames('a');
-    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (5)');
+    await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (5)');
     await cluster.untilFollowed();
     for (const name of cluster.names) expect(await numbersOn(name), name).to.deep.equal([1, 2, 3, 4, 5]);
   });
@@ -66,7 +66,7 @@ describe('a PostgreSQL cluster', () => {
   it('can be cut off from each other and connected again', async () => {
     await cluster.setSynchronousStandbyNames('');
     cluster.disconnect('b');
-    await onOne(cluster.urlOf(), 'INSERT INTO things VALUES (6)');
+    await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (6)');
     await sleep(100);
     expect(await numbersOn('a')).not.to.include(6);
     cluster.connect('b');
@@ -93,17 +93,7 @@ describe('a PostgreSQL cluster', () => {
   });
 
   async function numbersOn(name: string): Promise<readonly unknown[]> {
-    const rows = await onOne(cluster.urlOf(name), 'SELECT number FROM things ORDER BY number');
+    const rows = await queryOnce(cluster.urlOf(name), 'SELECT number FROM things ORDER BY number');
     return rows.map(({ number }) => number);
   }
 });
-
-async function onOne(url: string, statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new pg.Client({ connectionString: url });
-  try {
-    await client.connect();
-    return (await client.query<Record<string, unknown>>(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}

@@ -2,11 +2,11 @@ import { constants, writeFileSync } from 'node:fs';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { SlowLine } from '../fixtures/slow-line.js';
 import type { FoundProgram } from './find-program.js';
 import { freePort } from './free-port.js';
 import { copyInitialised, giveAway } from './postgres.js';
+import { queryOnce, withClient } from './postgres-client.js';
 import { ServerProcess } from './server-process.js';
 
 const POLL_MS = 10;
@@ -119,7 +119,7 @@ export class PostgresCluster {
    * done about the former primary.
    */
   async promote(name: string): Promise<void> {
-    await query(this.urlOf(name), 'SELECT pg_promote()');
+    await queryOnce(this.urlOf(name), 'SELECT pg_promote()');
     this.primaryName = name;
     this.node(name).isReplica = false;
     for (const node of this.nodes) if (node.isReplica) await this.configure(node);
@@ -133,7 +133,7 @@ export class PostgresCluster {
       await this.configure(node);
     }
     for (;;) {
-      const [row] = await query(this.urlOf(only), 'SHOW synchronous_standby_names');
+      const [row] = await queryOnce(this.urlOf(only), 'SHOW synchronous_standby_names');
       if (row?.['synchronous_standby_names'] === standbyNames) return;
       await sleep(POLL_MS);
     }
@@ -154,9 +154,9 @@ export class PostgresCluster {
   async untilFollowed(...names: readonly string[]): Promise<void> {
     const running = this.nodes.filter(({ isReplica, server }) => isReplica && server.pid !== undefined);
     const wanted = names.length > 0 ? names : running.map(({ name }) => name);
-    const [position] = await query(this.urlOf(), 'SELECT pg_current_wal_lsn() AS lsn');
+    const [position] = await queryOnce(this.urlOf(), 'SELECT pg_current_wal_lsn() AS lsn');
     for (;;) {
-      const rows = await query(
+      const rows = await queryOnce(
         this.urlOf(),
         `SELECT application_name FROM pg_stat_replication WHERE state = 'streaming' AND replay_lsn >= $1`,
         [position?.['lsn']],
@@ -234,18 +234,14 @@ const LOCKS = ['postmaster.pid', 'postmaster.opts'];
 
 /** Copies the data of a server that writes meanwhile: the copy becomes consistent as it follows that server. */
 async function copyOfRunning(from: ServerProcess, to: string): Promise<void> {
-  const client = new pg.Client({ connectionString: from.url });
-  await client.connect();
-  try {
+  await withClient(from.url, async (client) => {
     await client.query(`SELECT pg_backup_start('copy', true)`);
     await copyFolder(from.data, to);
     const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
     const label = join(to, 'backup_label');
     writeFileSync(label, rows[0]?.labelfile ?? '');
     giveAway(label);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function copyFolder(from: string, to: string): Promise<void> {
@@ -268,18 +264,5 @@ async function isCopied(source: string, copy: string): Promise<boolean> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
-  }
-}
-
-type Rows = readonly Readonly<Record<string, unknown>>[];
-
-async function query(url: string, statement: string, values: readonly unknown[] = []): Promise<Rows> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return (await client.query<Record<string, unknown>>(statement, [...values])).rows;
-  } finally {
-    await client.end();
   }
 }

@@ -9,6 +9,7 @@ import pg from 'pg';
 import { MONGO_KINDS, S3_KINDS } from '../harness/store-pairs.js';
 import { freshBucket, freshDatabase, freshPostgresDatabase } from './fresh-places.js';
 import { childrenOf, isGone } from './process-tree.js';
+import { queryOnce } from './postgres-client.js';
 import { s3Client } from './readiness.js';
 import { ServerProcess } from './server-process.js';
 import {
@@ -79,7 +80,9 @@ for (const version of ['18', '15'] as const) {
 
     it('has the features that the store needs, and writes to disk', async () => {
       const settings = ['wal_level', 'fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding'];
-      const values = await rowsOf(server.url, 'SELECT name, setting FROM pg_settings WHERE name = ANY($1)', [settings]);
+      const values = await queryOnce(server.url, 'SELECT name, setting FROM pg_settings WHERE name = ANY($1)', [
+        settings,
+      ]);
       expect(Object.fromEntries(values.map(({ name, setting }) => [name, setting]))).to.deep.equal({
         wal_level: 'logical',
         fsync: 'on',
@@ -91,11 +94,11 @@ for (const version of ['18', '15'] as const) {
 
     it('gives databases that leave nothing behind, even when a client is connected', async () => {
       const [place, other] = [await freshPostgresDatabase(server), await freshPostgresDatabase(server)];
-      await rowsOf(place.url, 'CREATE TABLE things AS SELECT 1');
-      expect(await rowsOf(place.url, `SELECT to_regclass('things') IS NOT NULL AS made`)).to.deep.equal([
+      await queryOnce(place.url, 'CREATE TABLE things AS SELECT 1');
+      expect(await queryOnce(place.url, `SELECT to_regclass('things') IS NOT NULL AS made`)).to.deep.equal([
         { made: true },
       ]);
-      expect(await rowsOf(other.url, `SELECT to_regclass('things') IS NOT NULL AS made`)).to.deep.equal([
+      expect(await queryOnce(other.url, `SELECT to_regclass('things') IS NOT NULL AS made`)).to.deep.equal([
         { made: false },
       ]);
       const client = new pg.Client({ connectionString: place.url });
@@ -104,14 +107,14 @@ for (const version of ['18', '15'] as const) {
       const closed = new Promise((resolve) => client.once('end', resolve));
       for (const each of [place, other]) await each.drop();
       await closed;
-      const names = await rowsOf(server.url, 'SELECT datname FROM pg_database');
+      const names = await queryOnce(server.url, 'SELECT datname FROM pg_database');
       expect(names.map(({ datname }) => datname)).not.to.include.members([place.database]);
       await place.drop();
     });
 
     it('can be killed, frozen and started again with all of its processes, and keeps what it acknowledged', async function () {
       const own = await orSkip(this, ServerProcess.start(`postgres-${version}`));
-      await rowsOf(own.url, 'CREATE TABLE things AS SELECT 1 AS number');
+      await queryOnce(own.url, 'CREATE TABLE things AS SELECT 1 AS number');
       await own.pause();
       const pids = [own.pid ?? 0, ...childrenOf(own.pid ?? 0)].filter((pid) => !isGone(pid));
       expect(pids).to.have.length.greaterThan(3);
@@ -120,7 +123,7 @@ for (const version of ['18', '15'] as const) {
       await own.kill();
       expect(pids.every(isGone)).to.equal(true);
       await own.restart();
-      expect(await rowsOf(own.url, 'SELECT number FROM things')).to.deep.equal([{ number: 1 }]);
+      expect(await queryOnce(own.url, 'SELECT number FROM things')).to.deep.equal([{ number: 1 }]);
       await own.stop();
     });
   });
@@ -134,8 +137,8 @@ describe('PgBouncer', () => {
       this,
       ServerProcess.start('pgbouncer', { lines: `postgres = host=${hostname} port=${port}` }),
     );
-    expect(await rowsOf(pooler.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
-    const [pool] = await rowsOf(pooler.url.replace(/postgres$/, 'pgbouncer'), 'SHOW CONFIG').then((rows) =>
+    expect(await queryOnce(pooler.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    const [pool] = await queryOnce(pooler.url.replace(/postgres$/, 'pgbouncer'), 'SHOW CONFIG').then((rows) =>
       rows.filter(({ key }) => key === 'pool_mode'),
     );
     expect(pool).to.include({ value: 'transaction' });
@@ -192,20 +195,6 @@ describe('stable-diffusion.cpp', () => {
     ).to.equal('PNG');
   });
 });
-
-async function rowsOf(
-  url: string,
-  statement: string,
-  values: readonly unknown[] = [],
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new pg.Client({ connectionString: url });
-  try {
-    await client.connect();
-    return (await client.query<Record<string, unknown>>(statement, [...values])).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 interface CompletedJob {
   readonly status: string;

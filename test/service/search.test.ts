@@ -8,7 +8,6 @@ import { create } from '@bufbuild/protobuf';
 import { Client, credentials, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
-import pg from 'pg';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,6 +43,7 @@ import { queued } from '../core/generation/generations.js';
 import type { HarnessOptions, OpenedPorts } from '../harness/service-harness.js';
 import { STORE_PAIRS, type StorePair } from '../harness/store-pairs.js';
 import { freshBucket, freshDatabase, freshPostgresDatabase } from '../servers/fresh-places.js';
+import { queryOnce } from '../servers/postgres-client.js';
 import { mongoServer, orSkip, postgresServer, s3Server } from '../servers/servers.js';
 import { DISTRIBUTED, EMBEDDED, type Lane, type OpenLane } from './lanes.js';
 import { LiveService, type Tenant } from './live-service.js';
@@ -355,10 +355,9 @@ const emptyShared =
   ({ config }: OpenLane): Empty =>
   async () => {
     if ('postgres' in config) {
-      const client = new pg.Client((config['postgres'] as { readonly url: string }).url);
-      await client.connect();
-      await client.query('DELETE FROM darkroom.search_entries; DELETE FROM darkroom.search_progress');
-      return client.end();
+      const { url } = config['postgres'] as { readonly url: string };
+      for (const table of ['search_entries', 'search_progress']) await queryOnce(url, `DELETE FROM darkroom.${table}`);
+      return;
     }
     const { url, database } = config['mongo'] as { readonly url: string; readonly database: string };
     const client = new MongoClient(url);

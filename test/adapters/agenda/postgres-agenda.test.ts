@@ -2,7 +2,6 @@
 // announcement arrives; each is taken once, by an index; a database that is not ready is refused, and made ready.
 // Method: a database of a real server; connections that the server cuts, and a pooler through which LISTEN is silent.
 import { expect } from 'chai';
-import pg from 'pg';
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { Notifications } from '../../../adapters/agenda/postgres/notifications.js';
 import { PostgresWakeUps } from '../../../adapters/agenda/postgres/postgres-wake-ups.js';
@@ -12,6 +11,7 @@ import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { until } from '../../fixtures/clocks.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import { withClient } from '../../servers/postgres-client.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
 import { elapsed, onManualClock } from './agenda-place.js';
@@ -121,9 +121,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
   });
 
   it('announce many wake-ups with few notifications, and none that comes due much later', async () => {
-    const listener = new pg.Client({ connectionString: place.url });
-    await listener.connect();
-    try {
+    await withClient(place.url, async (listener) => {
       let heard = 0;
       listener.on('notification', () => {
         heard += 1;
@@ -141,9 +139,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
       const most = Math.ceil((performance.now() - begun) / 5);
       console.log(`      300 wake-ups, ${heard} notifications`);
       expect(heard).to.be.within(1, most);
-    } finally {
-      await listener.end();
-    }
+    });
   });
 
   it('are taken once, by many at the same time', async () => {
@@ -183,16 +179,12 @@ describe('AgendaWakeUps in PostgreSQL', () => {
       `INSERT INTO ${TABLE} SELECT gen_random_uuid()::text, n, gen_random_uuid(), 0 FROM generate_series(1, 20000) AS n`,
     );
     await place.rows(`ANALYZE ${TABLE}`);
-    const client = new pg.Client({ connectionString: place.url });
-    await client.connect();
-    try {
+    await withClient(place.url, async (client) => {
       for (const statement of STATEMENTS) {
         const { rows } = await client.query({ text: `EXPLAIN (GENERIC_PLAN) ${statement}`, rowMode: 'array' });
         expect(rows.join('\n'), statement).not.to.include(`Seq Scan on agenda_wake_ups`);
       }
-    } finally {
-      await client.end();
-    }
+    });
   });
 });
 
@@ -215,9 +207,7 @@ describe('WakeUpRows while no replica confirms a write', () => {
     await store.put(uuidAt(1), clock.now());
     const hasty = new PostgresWakeUps(place.connect({ timeoutMs: 1_000 }));
     const { store: scheduling } = await hasty.open({ clock, holdMs: 600_000, wokenBy: 'polling' });
-    const listener = new pg.Client({ connectionString: place.url });
-    await listener.connect();
-    try {
+    await withClient(place.url, async (listener) => {
       const heard: string[] = [];
       listener.on('notification', ({ payload = '' }) => heard.push(payload));
       await listener.query('LISTEN darkroom_wake_ups');
@@ -235,9 +225,7 @@ describe('WakeUpRows while no replica confirms a write', () => {
       if (taken !== undefined) await store.end(taken);
       await new Notifications(place.connect(), clock).announce(clock.now());
       await until(() => heard.length === 1);
-    } finally {
-      await listener.end();
-    }
+    });
   });
 });
 

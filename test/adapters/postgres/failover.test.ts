@@ -5,10 +5,10 @@
  */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { migrated, openPostgres, type PostgresStores } from '../../../adapters/postgres/open-postgres.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { anAccount, uuidAt } from '../../fixtures/stored-records.js';
+import { queryOnce, withClient } from '../../servers/postgres-client.js';
 import { PostgresCluster } from '../../servers/postgres-cluster.js';
 import { orSkip } from '../../servers/servers.js';
 
@@ -192,9 +192,8 @@ describe('failover of PostgreSQL', () => {
 
   /** The most connections to the primary that it had at a time. */
   async function mostConnections(isOver: () => boolean): Promise<number> {
-    const client = await clientOf('a');
     let most = 0;
-    try {
+    await withClient(cluster.urlOf('a'), async (client) => {
       while (!isOver()) {
         const { rows } = await client.query<{ count: number }>(
           `SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
@@ -202,30 +201,14 @@ describe('failover of PostgreSQL', () => {
         most = Math.max(most, rows[0]?.count ?? 0);
         await sleep(LOOK_EVERY_MS);
       }
-    } finally {
-      await client.end();
-    }
+    });
     return most;
   }
 
   const accountsOn = async (name: string) =>
     (await onNode(name, 'SELECT id FROM darkroom.accounts')).map(({ id }) => id);
 
-  async function onNode(name: string, statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const client = await clientOf(name);
-    try {
-      return (await client.query<Record<string, unknown>>(statement)).rows;
-    } finally {
-      await client.end();
-    }
-  }
-
-  async function clientOf(name: string): Promise<pg.Client> {
-    const client = new pg.Client({ connectionString: cluster.urlOf(name) });
-    client.on('error', () => undefined);
-    await client.connect();
-    return client;
-  }
+  const onNode = (name: string, statement: string) => queryOnce(cluster.urlOf(name), statement);
 });
 
 /** Returns the message. */

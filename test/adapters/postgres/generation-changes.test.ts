@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { PostgresConnection, type PostgresDatabase } from '../../../adapters/postgres/connection.js';
 import { migratePostgres } from '../../../adapters/postgres/migrate-postgres.js';
 import { openPostgres } from '../../../adapters/postgres/open-postgres.js';
@@ -20,6 +19,7 @@ import { until } from '../../fixtures/clocks.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
 import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
+import { queryOnce, withClient } from '../../servers/postgres-client.js';
 import { PostgresCluster } from '../../servers/postgres-cluster.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { POSTGRES_LANES } from './on-postgres.js';
@@ -65,20 +65,6 @@ async function followed({ changes }: Process): Promise<ToldListener> {
   return told;
 }
 
-/** Runs statements on a connection of their own. */
-async function onDatabase(url: string, ...statements: readonly string[]): Promise<pg.QueryResult['rows']> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    let rows: pg.QueryResult['rows'] = [];
-    for (const statement of statements) ({ rows } = await client.query(statement));
-    return rows;
-  } finally {
-    await client.end();
-  }
-}
-
 async function migrate(url: string): Promise<void> {
   const connection = new PostgresConnection({ url });
   try {
@@ -105,7 +91,7 @@ for (const version of VERSIONS)
       database = await freshPostgresDatabase(await orSkip(this, postgresServer(version)));
       await migrate(database.url);
     });
-    beforeEach(() => onDatabase(database.url, 'TRUNCATE darkroom.generations'));
+    beforeEach(() => queryOnce(database.url, 'TRUNCATE darkroom.generations'));
     afterEach(() => processes.end());
     after(() => database?.drop());
 
@@ -169,8 +155,8 @@ for (const version of VERSIONS)
     });
 
     /** The slots of this database. */
-    const slots = (): Promise<pg.QueryResult['rows']> =>
-      onDatabase(
+    const slots = () =>
+      queryOnce(
         database.url,
         'SELECT temporary, active_pid FROM pg_replication_slots WHERE database = current_database()',
       );
@@ -179,8 +165,8 @@ for (const version of VERSIONS)
       const process = processes.open(database.url);
       const told = await followed(process);
       const [slot, ...others] = await slots();
-      expect([slot?.temporary, others.length]).to.deep.equal([true, 0]);
-      await onDatabase(database.url, `SELECT pg_terminate_backend(${Number(slot.active_pid)}, 10000)`);
+      expect([slot?.['temporary'], others.length]).to.deep.equal([true, 0]);
+      await queryOnce(database.url, `SELECT pg_terminate_backend(${Number(slot?.['active_pid'])}, 10000)`);
       expect(await slots()).to.deep.equal([]);
       await until(() => told.openings === 2);
       expect([told.interruptions, (await slots()).length]).to.deep.equal([1, 1]);
@@ -190,13 +176,11 @@ for (const version of VERSIONS)
     });
 
     it('open once transactions that write have ended, and leave nothing behind before that', async () => {
-      const client = new pg.Client({ connectionString: database.url });
-      await client.connect();
-      try {
+      await withClient(database.url, async (client) => {
         await client.query('BEGIN');
         await client.query('SELECT pg_current_xact_id()');
         const waitsForTransaction = async (): Promise<boolean> => {
-          const rows = await onDatabase(
+          const rows = await queryOnce(
             database.url,
             `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'`,
           );
@@ -214,9 +198,7 @@ for (const version of VERSIONS)
         await client.query('COMMIT');
         await until(() => told.openings === 1);
         expect([never.openings, told.interruptions]).to.deep.equal([0, 0]);
-      } finally {
-        await client.end();
-      }
+      });
     });
 
     it('are there for a role that may replicate, and may do nothing else', async () => {
@@ -224,11 +206,11 @@ for (const version of VERSIONS)
       const url = new URL(database.url);
       url.username = role;
       const { connection: asRole, changes } = processes.open(url.href);
-      await onDatabase(database.url, `CREATE ROLE ${role} LOGIN`);
+      await queryOnce(database.url, `CREATE ROLE ${role} LOGIN`);
       try {
         expect(await reportsChanges(processes.open(database.url).connection)).to.equal(true);
         expect(await reportsChanges(asRole)).to.equal(false);
-        await onDatabase(database.url, `ALTER ROLE ${role} REPLICATION`);
+        await queryOnce(database.url, `ALTER ROLE ${role} REPLICATION`);
         expect(await reportsChanges(asRole)).to.equal(true);
         const told = new ToldListener();
         changes.follow(told);
@@ -237,18 +219,18 @@ for (const version of VERSIONS)
         await until(() => told.records.length === 1);
         await processes.end();
       } finally {
-        await onDatabase(database.url, `DROP ROLE ${role}`);
+        await queryOnce(database.url, `DROP ROLE ${role}`);
       }
     });
 
     it('do not open without their publication', async () => {
       const process = processes.open(database.url);
       const told = new ToldListener();
-      await onDatabase(database.url, 'ALTER PUBLICATION darkroom_generations RENAME TO elsewhere');
+      await queryOnce(database.url, 'ALTER PUBLICATION darkroom_generations RENAME TO elsewhere');
       process.changes.follow(told);
       await sleep(500);
       expect(told.openings).to.equal(0);
-      await onDatabase(database.url, 'ALTER PUBLICATION elsewhere RENAME TO darkroom_generations');
+      await queryOnce(database.url, 'ALTER PUBLICATION elsewhere RENAME TO darkroom_generations');
       await until(() => told.openings === 1);
     });
 
@@ -417,12 +399,13 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
     });
     await until(async () => (await waiting(cluster.urlOf('a'))) === 1);
     // One that does not wait itself is no sign that those before it are safe.
-    await onDatabase(
-      cluster.urlOf('a'),
-      'SET synchronous_commit = local',
-      `INSERT INTO darkroom.generations (id, account, app, kind, version, attention_at, doc)
+    await withClient(cluster.urlOf('a'), async (client) => {
+      await client.query('SET synchronous_commit = local');
+      await client.query(
+        `INSERT INTO darkroom.generations (id, account, app, kind, version, attention_at, doc)
         SELECT '${uuidAt(3)}', account, app, kind, version, attention_at, doc FROM darkroom.generations`,
-    );
+      );
+    });
     // Longer than the longest pause between two looks, and than it takes to hear of a change.
     await sleep(1_500);
     expect([isWritten, told.records.length]).to.deep.equal([false, 1]);
@@ -513,5 +496,5 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
 
 /** How many commits wait for the replica. */
 async function waiting(url: string): Promise<number> {
-  return (await onDatabase(url, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length;
+  return (await queryOnce(url, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length;
 }

@@ -12,6 +12,7 @@ import type { UseRow } from '../../../core/usage/usage.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { forAll } from '../../harness/for-all.js';
 import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
+import { queryOnce } from '../../servers/postgres-client.js';
 import { orSkip, postgresServer } from '../../servers/servers.js';
 import { POSTGRES_LANES } from './on-postgres.js';
 
@@ -281,10 +282,11 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
 
     /** Rows beside those that are written, so that each of these is found by its key, in the order of the statement. */
     async function addOthers(table: string, names: string, values: string): Promise<void> {
-      const client = await connect();
-      await client.query(`INSERT INTO darkroom.${table} (${names}) SELECT ${values} FROM generate_series(1, 20000)`);
-      await client.query(`ANALYZE darkroom.${table}`);
-      await client.end();
+      await queryOnce(
+        place.url,
+        `INSERT INTO darkroom.${table} (${names}) SELECT ${values} FROM generate_series(1, 20000)`,
+      );
+      await queryOnce(place.url, `ANALYZE darkroom.${table}`);
     }
 
     /** Holds a row until every writer waits for it, or for another writer: were locks taken in any order, they would meet. */

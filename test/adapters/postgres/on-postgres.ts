@@ -1,10 +1,10 @@
-import pg from 'pg';
 import type { PostgresOptions } from '../../../adapters/postgres/connection.js';
 import { migratePostgres } from '../../../adapters/postgres/migrate-postgres.js';
 import { type PostgresStores, storesOver } from '../../../adapters/postgres/open-postgres.js';
 import type { ContractSubject } from '../../contracts/subject.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
+import { queryOnce, withClient } from '../../servers/postgres-client.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip, postgresServer } from '../../servers/servers.js';
 import { RecordedConnection, StatementChecks } from './recorded-statements.js';
@@ -62,14 +62,8 @@ export class PostgresPlace {
   }
 
   /** Checks of all statements that were sent until now. */
-  async checkStatements(check: (checks: StatementChecks) => Promise<void>): Promise<void> {
-    const client = new pg.Client(this.database.url);
-    await client.connect();
-    try {
-      await check(new StatementChecks(client, [...this.connection.texts]));
-    } finally {
-      await client.end();
-    }
+  checkStatements(check: (checks: StatementChecks) => Promise<void>): Promise<void> {
+    return withClient(this.database.url, (client) => check(new StatementChecks(client, [...this.connection.texts])));
   }
 
   async remove(): Promise<void> {
@@ -83,15 +77,9 @@ async function optionsBehind(
   pooler: ServerProcess,
   { url, database }: FreshPostgresDatabase,
 ): Promise<PostgresOptions> {
-  const client = new pg.Client(pooler.url.replace(/postgres$/, 'pgbouncer'));
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ key: string; value: string }>('SHOW CONFIG');
-    const kept = rows.find(({ key }) => key === 'max_prepared_statements')?.value ?? '0';
-    return { url: pooler.url.replace(/postgres$/, database), directUrl: url, prepared: kept !== '0' };
-  } finally {
-    await client.end();
-  }
+  const rows = await queryOnce(pooler.url.replace(/postgres$/, 'pgbouncer'), 'SHOW CONFIG');
+  const kept = rows.find((row) => row['key'] === 'max_prepared_statements')?.['value'] ?? '0';
+  return { url: pooler.url.replace(/postgres$/, database), directUrl: url, prepared: kept !== '0' };
 }
 
 /**

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import pg from 'pg';
 import type { Lent } from '../../../adapters/driver.js';
 import { readConnectionUrl } from '../../../adapters/postgres/connection-url.js';
 import { PostgresConnection, type PostgresOptions } from '../../../adapters/postgres/connection.js';
@@ -25,6 +24,7 @@ import { uuidAt } from '../../fixtures/stored-records.js';
 import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers/fresh-places.js';
 import { PostgresCluster } from '../../servers/postgres-cluster.js';
 import { copyInitialised, giveAway } from '../../servers/postgres.js';
+import { queryOnce, withClient } from '../../servers/postgres-client.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip, postgresServer } from '../../servers/servers.js';
 import { POSTGRES_LANES } from './on-postgres.js';
@@ -65,18 +65,6 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   const fault = await faultOf(work);
   expect(fault).to.be.instanceOf(PostgresRefused);
   return fault.message;
-}
-
-/** Runs statements over a connection of its own. */
-async function run<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(url);
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
 }
 
 describe('A PostgreSQL URL', () => {
@@ -227,7 +215,7 @@ function opening(place: () => FreshPostgresDatabase): void {
     await migrated(place());
     const { url, database } = place();
     for (const setting of ['off', 'local', 'on', 'remote_apply']) {
-      await run(url, (client) => client.query(`ALTER DATABASE "${database}" SET synchronous_commit = ${setting}`));
+      await queryOnce(url, `ALTER DATABASE "${database}" SET synchronous_commit = ${setting}`);
       if (setting === 'on' || setting === 'remote_apply') await (await openPostgres({ url })).close();
       else for (const use of WAYS) expect(await refusal(use({ url }))).to.include(`synchronous_commit ${setting}`);
     }
@@ -255,7 +243,7 @@ function opening(place: () => FreshPostgresDatabase): void {
   it('ends a call that waits for a connection when it is closed, and not at the end of its time', async () => {
     const connection = new PostgresConnection({ url: place().url, poolSize: 1, timeoutMs: 600_000 });
     const underWay = connection.ask('SELECT pg_sleep(2)');
-    while ((await run(place().url, (client) => client.query(SLEEPING))).rowCount === 0) await sleep(10);
+    while ((await queryOnce(place().url, SLEEPING)).length === 0) await sleep(10);
     const waiting = faultOf(connection.ask('SELECT'));
     await sleep(10);
     await connection.close();
@@ -290,11 +278,11 @@ function settingUp(place: () => FreshPostgresDatabase): void {
   });
 
   it('gives up a lock that it waits for beside others, and tries again', async () => {
-    await run(place().url, async (other) => {
+    await withClient(place().url, async (other) => {
       await other.query('CREATE SCHEMA darkroom');
       await other.query('BEGIN; CREATE TABLE darkroom.installation (x int)');
       const migrating = migrated(place());
-      await run(place().url, async (client) => {
+      await withClient(place().url, async (client) => {
         const waits = async (type: string | null) => {
           const { rows } = await client.query<{ type: string | null; state: string }>(
             `SELECT nullif(wait_event_type, 'Client') AS type, state FROM pg_stat_activity
@@ -315,13 +303,13 @@ function settingUp(place: () => FreshPostgresDatabase): void {
   it('is refused to a user who may not create a schema, by one sentence', async () => {
     const { url, database } = place();
     const user = `${database}-user`;
-    await run(url, (client) => client.query(`CREATE ROLE "${user}" LOGIN PASSWORD '${PASSWORD}'`));
+    await queryOnce(url, `CREATE ROLE "${user}" LOGIN PASSWORD '${PASSWORD}'`);
     const limited = new URL(url);
     [limited.username, limited.password] = [user, PASSWORD];
     expect(await refusal(migrated({ url: limited.href })))
       .to.include(user)
       .and.include('permission denied');
-    await run(url, (client) => client.query(`DROP ROLE "${user}"`));
+    await queryOnce(url, `DROP ROLE "${user}"`);
   });
 
   it('lends the wake-ups that are set up in it all that an open one lends', async () => {
@@ -370,7 +358,7 @@ function servers(version: '18' | '15'): void {
         },
       }),
     );
-    await run(server.url, (client) => client.query(`CREATE ROLE careful SUPERUSER LOGIN PASSWORD '${PASSWORD}'`));
+    await queryOnce(server.url, `CREATE ROLE careful SUPERUSER LOGIN PASSWORD '${PASSWORD}'`);
     await migrated({ url: server.url });
   });
   after(async () => {
@@ -445,8 +433,7 @@ function servers(version: '18' | '15'): void {
   async function configured(line: string, name: string, value: string): Promise<void> {
     const { url } = server!;
     await server?.configure(lines(line));
-    const shown = async () =>
-      run(url, async (client) => (await client.query<Record<string, string>>(`SHOW ${name}`)).rows[0]?.[name]);
+    const shown = async () => (await queryOnce(url, `SHOW ${name}`))[0]?.[name];
     while ((await shown()) !== value) await sleep(10);
   }
 }
@@ -455,21 +442,18 @@ const SLEEPING = `SELECT FROM pg_stat_activity WHERE query LIKE '%pg_sleep(2)%' 
 
 /** The tables and indexes, each with the file that it is in: one that is made again has another. */
 async function tablesOf(url: string): Promise<readonly string[]> {
-  return run(url, async (client) => {
-    const { rows } = await client.query<{ name: string }>(
-      `SELECT relname || ' ' || relfilenode AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  const rows = await queryOnce(
+    url,
+    `SELECT relname || ' ' || relfilenode AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
       WHERE nspname = 'darkroom' ORDER BY 1`,
-    );
-    return rows.map(({ name }) => name);
-  });
+  );
+  return rows.map(({ name }) => name as string);
 }
 
 async function mark(url: string, number: number, readableFrom: number): Promise<void> {
-  await run(url, (client) =>
-    client.query('INSERT INTO darkroom.migrations (number, name, readable_from) VALUES ($1, $2, $3)', [
-      number,
-      'Of a later release',
-      readableFrom,
-    ]),
-  );
+  await queryOnce(url, 'INSERT INTO darkroom.migrations (number, name, readable_from) VALUES ($1, $2, $3)', [
+    number,
+    'Of a later release',
+    readableFrom,
+  ]);
 }

@@ -1,6 +1,7 @@
 import { MongoClient } from 'mongodb';
 import pg from 'pg';
 import type { AtRest } from '../../history/recorded/history.js';
+import { queryOnce, withClient } from '../../servers/postgres-client.js';
 import { PostgresCluster } from '../../servers/postgres-cluster.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { booksIn } from './books-at-rest.js';
@@ -132,9 +133,10 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
   async failOver(): Promise<void> {
     const received = await Promise.all(
       this.replicas.map(async (name) => {
-        const [row] = await onServer(this.cluster.urlOf(name), [
+        const [row] = await queryOnce(
+          this.cluster.urlOf(name),
           `SELECT pg_wal_lsn_diff(greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), '0/0')::float8 AS bytes`,
-        ]);
+        );
         return { name, bytes: row?.['bytes'] as number };
       }),
     );
@@ -163,11 +165,8 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
   }
 
   async findAtRest(): Promise<Pick<AtRest, 'accounts' | 'texts'>> {
-    const client = new pg.Client({
-      connectionString: this.urlOver(this.ports.slice(this.primaryIndex, this.primaryIndex + 1)),
-    });
-    await client.connect();
-    try {
+    const url = this.urlOver(this.ports.slice(this.primaryIndex, this.primaryIndex + 1));
+    return withClient(url, async (client) => {
       const { rows } = await client.query<{ name: string }>(
         `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'darkroom'`,
       );
@@ -179,9 +178,7 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
         texts.push({ where: `table ${name}`, text: found.rows[0]?.text ?? '' });
       }
       return { accounts: await postgresBooks(client), texts };
-    } finally {
-      await client.end();
-    }
+    });
   }
 
   close(): Promise<void> {
@@ -202,7 +199,7 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
   }
 
   private async onPrimary(...statements: readonly string[]): Promise<void> {
-    await onServer(this.cluster.urlOf(), statements);
+    for (const statement of statements) await queryOnce(this.cluster.urlOf(), statement);
   }
 }
 
@@ -245,22 +242,5 @@ class Stranger {
       }
       this.clients.add(client);
     }
-  }
-}
-
-/** Runs statements as the superuser; returns the rows of the last one. */
-async function onServer(
-  url: string,
-  statements: readonly string[],
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    let rows: readonly Record<string, unknown>[] = [];
-    for (const statement of statements) ({ rows } = await client.query<Record<string, unknown>>(statement));
-    return rows;
-  } finally {
-    await client.end();
   }
 }
