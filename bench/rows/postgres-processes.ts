@@ -16,29 +16,29 @@ import { cpuMicrosOf } from '../usage.js';
 import { PROCESSES } from './fronts.js';
 
 /**
- * To the replica, and as long back: long enough for what the processors do to be little beside it. The stand-in for MongoDB
- * holds back the answer to a write for as long as both together.
+ * Milliseconds that a byte needs to the replica, and also back; CPU time is small in comparison. The stand-in for MongoDB
+ * delays the answer to a write by the sum of both.
  */
 const DELAY_MS = 100;
 const ACCOUNTS = 250;
-/** Clients of a REST process, few enough for the processors not to be the limit. */
+/** Clients per REST process: so few that the CPU is not the limit. */
 const CLIENTS = { create: 4, status: 1, generation: 1 } as const;
 const SLICE_MS = 40 * DELAY_MS;
 const UNITS = { create: 'creates', status: 'reads of a status', generation: 'generations' } as const;
 const LONGEST_MS = 120_000;
 const POLL_MS = 20;
 
-/** A database far away, whose writes wait for one another place. */
+/** A database that confirms a write after a round trip to a distant replica. */
 interface Far {
   readonly name: string;
   readonly stores: { usage(): ServersUse };
-  /** A data folder of an installation of its own. */
+  /** Makes a new installation on the database, and returns its data folder. */
   newInstallation(run: Run, name: string): Promise<string>;
-  /** The position in the log of the database, if it has one that can be read. */
+  /** The position in the write-ahead log, in bytes; NaN for a database without a readable log. */
   logBytes(): Promise<number>;
 }
 
-/** By one, two and four processes of each kind, over a database that waits for a replica, so that its time is the limit. */
+/** Measures one, two and four processes of each kind on a database that waits for a replica, so that its latency is the limit. */
 export async function measureProcesses(run: Run): Promise<Row[]> {
   const servers = await StoreServers.start(run, { isSynced: false });
   const rows: Row[] = [];
@@ -116,7 +116,7 @@ async function stopWorking({ fronts, workers }: Working): Promise<void> {
   await Promise.all([...fronts.map(({ child }) => child), ...workers].map((child) => child.stop()));
 }
 
-/** Creates, or whole generations where there are workers, with the bytes of the log for each. */
+/** Measures creates, or whole generations where there are workers, and the bytes of write-ahead log per operation. */
 class FarSide extends Side {
   readonly logBytes: number[] = [];
 
@@ -172,7 +172,7 @@ async function measureCreates(run: Run, far: Far): Promise<Row[]> {
   return [...rowsOf(far, 'create', creates), ...rowsOf(far, 'status', status)];
 }
 
-/** Each number of processes is an installation of its own. */
+/** Uses a new installation for each number of processes. */
 async function measureWork(run: Run, far: Far): Promise<Row[]> {
   const fleets: Working[] = [];
   for (const count of PROCESSES) fleets.push(await startWorking(run, far, count, count));
@@ -232,7 +232,7 @@ async function settled(fleet: Working, marks: readonly Mark[]): Promise<Readonly
   throw new Error('Generations were not settled in time.');
 }
 
-/** A slice that does not count. */
+/** Runs a warm-up slice, whose results are discarded. */
 async function warmUp(side: FarSide | undefined): Promise<void> {
   await side?.showMore();
   side?.shown.pop();

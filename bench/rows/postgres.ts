@@ -14,12 +14,12 @@ import { measureProcesses } from './postgres-processes.js';
 
 const CLIENTS = [1, 16, 64] as const;
 const ACCOUNTS = 250;
-/** The slices are this many times as long as those of requests. */
+/** A slice is this many times as long as a slice of requests. */
 const SLICES = 4;
-/** What a generation may cost when the most are written at a time. */
+/** The cost targets per generation at the highest concurrency. */
 const AIMS = { databaseMicros: 500, ourMicros: 600, walSyncs: 0.5 } as const;
 
-/** The program over PostgreSQL. */
+/** Measures the program on PostgreSQL. */
 export async function measurePostgres(run: Run): Promise<Row[]> {
   return withServers('postgres', async () => [...(await measureStores(run)), ...(await measureProcesses(run))]);
 }
@@ -30,7 +30,7 @@ interface Place {
   readonly child: Child<WholeGenerationsCommands>;
 }
 
-/** Whole generations that one process writes into the stores, so many at a time. */
+/** One process that writes whole generations into the stores, with a given number of concurrent clients. */
 class StoreSide extends Side {
   readonly counts: PostgresCounts[] = [];
 
@@ -42,7 +42,7 @@ class StoreSide extends Side {
     super(async () => {
       const before = await postgresCounts(url);
       await child.ask('open', { count: ACCOUNTS });
-      // Statements are prepared now, and the writer knows the accounts.
+      // The first slice prepares the statements and loads the accounts into the writer.
       const first = await child.ask('write', { clients, durationMs: durationMs / 2 });
       const cpuBefore = cpuMicrosOf(server.pid) ?? Number.NaN;
       const done = await child.ask('write', { clients, durationMs });
@@ -64,7 +64,7 @@ class StoreSide extends Side {
   }
 }
 
-/** What the writes of a generation cost, without requests and without a provider. */
+/** Measures the cost of the writes of a generation, without requests and without a provider. */
 async function measureStores(run: Run): Promise<Row[]> {
   const server = run.keep(await ServerProcess.start('postgres-18'));
   const { url } = await freshPostgresDatabase(server);

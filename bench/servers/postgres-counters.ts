@@ -3,15 +3,15 @@ import { withClient } from '../../test/servers/postgres-client.js';
 
 const POLL_MS = 20;
 
-/** What a server of PostgreSQL counts, since it was started. */
+/** Counters of a PostgreSQL server since its start. */
 export interface PostgresCounts {
   readonly walBytes: number;
   readonly walSyncs: number;
-  /** Of the database that was connected to. */
+  /** Commits in the database that the URL names. */
   readonly commits: number;
 }
 
-/** Before version 18 the syncs of the log were counted elsewhere. */
+/** The statistics view that counts syncs of the write-ahead log: it changed in version 18. */
 const SYNCS = {
   earlier: 'SELECT wal_sync FROM pg_stat_wal',
   present: `SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal'`,
@@ -21,7 +21,7 @@ const COUNTS = (syncs: string): string => `
   SELECT (SELECT (pg_current_wal_lsn() - '0/0')::float8) AS "walBytes", (${syncs})::float8 AS "walSyncs",
     (SELECT xact_commit::float8 FROM pg_stat_database WHERE datname = current_database()) AS commits`;
 
-/** Waits for the statistics of those that were connected, which are complete once they have left. */
+/** Waits until all other clients have disconnected, because a connection reports its last statistics when it ends. */
 export async function postgresCounts(url: string): Promise<PostgresCounts> {
   return withClient(url, async (client) => {
     const { rows } = await client.query<{ version: number }>(

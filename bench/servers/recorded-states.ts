@@ -8,7 +8,7 @@ import { openDarkroom, throughStores } from '../../test/harness/darkroom.js';
 import { createCredential, openBenchProgram } from './program.js';
 import { callerOf, SAMPLE_REQUEST } from './sample.js';
 
-/** The states of a generation that the program makes over a data folder, from its acceptance to its settlement. */
+/** Makes a generation in a data folder, and returns its states from acceptance to settlement. */
 export async function recordedStates(folder: string): Promise<readonly Generation[]> {
   const { program, config } = await openBenchProgram(folder);
   const states: Generation[] = [];

@@ -69,7 +69,7 @@ export class StoreServers {
     return folder;
   }
 
-  /** The same over a database of PostgreSQL, with a bucket on the object store here. */
+  /** The same on a PostgreSQL database, with a new bucket on this object store. */
   async newPostgresInstallation(run: Run, name: string, url: string): Promise<string> {
     const bucket = freshBucket(this.s3.server);
     this.places.push(bucket);

@@ -11,9 +11,9 @@ import { usageOfThisProcess } from '../usage.js';
 import { recordedStates } from './recorded-states.js';
 
 /**
- * Writes whole generations into the stores of the PostgreSQL database that the command line names, as the core writes them: the
- * acceptance, the replacements of the record, and the charge. The records are those of a generation that the program makes first,
- * over the data folder that the command line names after the database.
+ * Writes whole generations into the stores of a PostgreSQL database in the same steps as core: the acceptance, the replacements
+ * of the record, and the charge. The program first makes one generation in a data folder, and its records are the template.
+ * Arguments: the URL of the database, and the data folder.
  */
 const [url = '', dataFolder = ''] = process.argv.slice(2);
 
@@ -65,7 +65,7 @@ async function writeGeneration(
   );
   if (outcome instanceof Error || outcome.refused !== undefined) throw new Error('A generation was refused.');
   for (const state of replacements) {
-    // The charge goes before the state that says that it is settled.
+    // The charge is written before the state that marks the generation as settled.
     if (state.settledAt !== undefined)
       await money.execute(accountId, { kind: 'settle', generationId, charge: charged });
     const next = { ...state, ...of, dueAt: now + CLAIM_MS + state.version };
@@ -74,7 +74,7 @@ async function writeGeneration(
 }
 
 const commands = {
-  /** Connects, and creates this number of accounts the first time. */
+  /** Connects; the first call also creates `count` accounts. */
   async open({ count }: { readonly count: number }): Promise<void> {
     const opened = await openPostgres({ url });
     stores = opened;
@@ -84,7 +84,7 @@ const commands = {
     await Promise.all(accounts.map((accountId) => opened.accounts.create(accountOf(accountId))));
   },
 
-  /** Each client writes one generation after another until the time is over, each of an account drawn at random. */
+  /** Each client writes one generation after another, each for a random account, until the time is over. */
   async write({
     clients,
     durationMs,
@@ -113,7 +113,7 @@ const commands = {
     };
   },
 
-  /** Takes the entries of all accounts into their rows of usage, as many accounts at a time as there are clients. */
+  /** Adds the entries of all accounts to their usage rows, with `clients` accounts in parallel. */
   async takeIn({ clients }: { readonly clients: number }): Promise<void> {
     if (stores === undefined) throw new Error('It is not open.');
     const ports = { ...stores, call: undefined };
@@ -127,7 +127,7 @@ const commands = {
     await Promise.all(Array.from({ length: clients }, client));
   },
 
-  /** Disconnects, upon which the server's statistics are complete. */
+  /** Disconnects, which completes the server's statistics. */
   async close(): Promise<void> {
     await stores?.close();
     stores = undefined;

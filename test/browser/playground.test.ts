@@ -265,7 +265,7 @@ describe('the playground in a browser', () => {
     await cost('10 credits', 25);
   });
 
-  it('shows the progress of a generation, and not on the next one', async () => {
+  it('shows the progress of a generation, and clears it for the next one', async () => {
     let first: string | undefined;
     await page.route('**/generations/*/events', (route) => {
       first ??= route.request().url();

@@ -118,13 +118,13 @@ export const SECRETS = {
 
 const { DARKROOM_MONGO_URL: _, ...SECRETS_OF_OBJECTS } = SECRETS;
 
-/** The same on PostgreSQL. */
+/** The same secrets for PostgreSQL. */
 export const POSTGRES_SECRETS = {
   DARKROOM_POSTGRES_URL: 'postgres://darkroom:not-a-password@postgres:5432/darkroom?sslmode=disable',
   ...SECRETS_OF_OBJECTS,
 } as const;
 
-/** The database of a case. */
+/** The database of each case. */
 export const DATABASES = { least: 'postgres', full: 'mongo' } as const satisfies Record<Case, string>;
 
 /** Secrets that few installations need. */

@@ -26,12 +26,12 @@ import {
   yamlOf,
 } from './chart-files.js';
 
-/** A file that overrides another one; what it replaces in whole has a name with an exclamation mark. */
+/** Reads a file that overrides another one; the keys of values that it replaces completely get an exclamation mark. */
 function overrideOf(path: string): Tree {
   return parse(textOf(path).replaceAll(/(\w+): !override/g, '$1!:'), { merge: true }) as Tree;
 }
 
-/** Two files as compose merges them: maps by their keys, lists one after the other. */
+/** Merges two files as compose does: maps by key, lists by concatenation. */
 function overridden(under: Tree | undefined, over: Tree): Tree {
   if (Array.isArray(over)) return [...(Array.isArray(under) ? (under as readonly Tree[]) : []), ...(over as Tree[])];
   if (typeof over !== 'object' || over === null) return over;
@@ -390,7 +390,7 @@ describe('deploy/compose.postgres.yaml', () => {
       );
     });
 
-  it('checks the health of PostgreSQL by its own small program, twice per minute', () => {
+  it('checks the health of PostgreSQL with its own program, twice per minute', () => {
     const { test, interval } = added('postgres').healthcheck;
     expect([test?.[1], secondsOf(interval)]).to.deep.equal(['pg_isready', 30]);
   });
@@ -420,7 +420,7 @@ describe('deploy/compose.postgres.yaml', () => {
       ...POSTGRES_SECRETS,
     });
     const { pool_size: poolSize } = stores.database.options as { readonly pool_size: number };
-    // Two processes of each role, and as many beside them during an upgrade; notifications and streams have their own.
+    // Two processes of each role, and as many more during an upgrade; notifications and streams use separate connections.
     expect(Number(most)).to.be.above(8 * (poolSize + 2) + 10);
     expect(added('postgres').command).to.include('wal_level=logical');
   });
@@ -529,7 +529,7 @@ describe('deploy/make-secrets.sh', () => {
     expect(service('mongo').command).to.include.members(['--replSet', url.searchParams.get('replicaSet')]);
   });
 
-  it('creates a URL of PostgreSQL that the program accepts, and the script of the database reads', () => {
+  it('creates a PostgreSQL URL that the program accepts and the script of the database can read', () => {
     const { postgres_url = '' } = made();
     const { username, host, pathname, password } = new URL(postgres_url);
     expect([username, host, pathname]).to.deep.equal(['darkroom', 'postgres:5432', '/darkroom']);

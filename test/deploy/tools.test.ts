@@ -204,7 +204,7 @@ describe('checkers from Python packages', () => {
       expect(withKey.map(([name]) => name)).to.have.members(['migrate', 'rest', 'worker']);
     });
 
-    it('start PostgreSQL in place of MongoDB, whose secrets no container gets then', () => {
+    it('start PostgreSQL in place of MongoDB, and give no container the secrets of MongoDB', () => {
       const { services } = composed('compose.postgres.yaml', 'compose.tls.yaml', 'compose.provider.yaml');
       expect(Object.keys(services)).to.include.members(['postgres', 'postgres-set-up', 'rest', 'worker', 'tls']);
       expect(Object.keys(services).filter((name) => name.startsWith('mongo'))).to.deep.equal([]);

@@ -26,7 +26,7 @@ const OPTIONS = {
   mutant: { type: 'string' },
 } as const;
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
-/** The tests of each database, and those that are only about one or about none. */
+/** The test files for each choice of database. */
 const TESTS = { mongo: 'distributed.test.js', postgres: 'postgres*.test.js', all: '**/*.test.js' } as const;
 
 await runProgram(USAGE, async () => {

@@ -1,7 +1,8 @@
 /**
- * Goal: the accounting of the fault rounds sees what a failover loses: without it, rounds that find nothing would prove nothing.
- * Method: the same processes, load and checker on a primary whose writes wait for no replica, over a line that takes long; the
- * replica is promoted after a crash of the primary.
+ * Goal: the checker of the fault rounds finds the writes that a failover loses; otherwise rounds without findings would prove
+ * nothing.
+ * Method: the same processes, load and checker on a primary whose writes do not wait for its replica, over a slow connection;
+ * the replica is promoted after a crash of the primary.
  */
 import { expect } from 'chai';
 import { rm } from 'node:fs/promises';
@@ -17,9 +18,9 @@ import { Installation } from './harness/installation.js';
 import { Run } from './rounds/run.js';
 import type { Round } from './rounds/schedule.js';
 
-/** Writes of this time before the crash are only on the primary. */
+/** Writes in this interval before the crash are only on the primary. */
 const DELAY_MS = 2_000;
-/** How long clients go on asking for what is lost. */
+/** How long clients continue to ask for lost generations. */
 const SETTLE_MS = 20_000;
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
 const ROUND: Round = {
@@ -59,7 +60,7 @@ if (sizeOf('asynchronousFailovers') > 0)
       await rm(logs, { recursive: true, force: true });
     });
 
-    it('lose what a client was told to be accepted, which the checker finds', async () => {
+    it('lose acknowledged creates, which the checker finds', async () => {
       const again = `Run it again with FAULT_SEED=${SEED}.`;
       const run = new Run(installation as Installation, [ROUND], SEED, again, over.signal, SETTLE_MS);
       const history = await run.play();

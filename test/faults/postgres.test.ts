@@ -1,10 +1,10 @@
 /**
- * Goal: on PostgreSQL with synchronous replication, no result that a client has received is lost, duplicated or stuck, also
- * when the primary is lost and a replica takes over. Method: the five processes, the load and the checker of
- * `distributed.test.ts` on a primary with two replicas, of which a write waits for any one, and on one with a single replica. In
- * every round processes are killed, and something happens to these servers too: they are killed and frozen, alone and together,
- * cut off from each other, or out of connections; and in every second one a replica is promoted, while the former primary runs
- * again beside it.
+ * Goal: on PostgreSQL with synchronous replication, no result that a client has received is lost, duplicated or stuck, even
+ * after the primary is lost and a replica is promoted. Method: the five processes, the load and the checker of
+ * `distributed.test.ts` on a primary with two replicas, where a write waits for any one of them, and on a primary with a single
+ * replica. In every round processes are killed and the servers have a fault: they are killed or frozen, alone or together,
+ * disconnected from each other, or out of connections. In every second round a replica is promoted, and the former primary runs
+ * beside it for a while.
  */
 import { expect } from 'chai';
 import { sizeOf } from '../harness/run-sizes.js';
@@ -16,7 +16,7 @@ import { type Struck, whatHitNothing } from './rounds/struck.js';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? sizeOf('postgresFaultRounds'));
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
-/** Vendors and receivers are as reliable as their tasks: their faults do not depend on the database. */
+/** Vendors and receivers have no faults here, because their faults do not depend on the database. */
 const DRAWN: readonly Round[] = withClusterFaults(drawRounds(SEED, ROUNDS, 'postgres'), SEED);
 const SHAPES = [
   { title: 'two replicas', replicas: 2 },
@@ -43,11 +43,11 @@ for (const [index, { title, replicas }] of SHAPES.entries()) {
     });
 }
 
-// A few rounds have only some of the kinds.
+// Fewer rounds do not include every kind.
 if (ROUNDS >= ROUNDS_WITH_ALL)
   describe(`the faults of ${ROUNDS} rounds on PostgreSQL (seed ${SEED})`, () => {
-    it('hit something, each kind of them', function all() {
-      // Rounds of an absent server are skipped.
+    it('hit something with each kind of fault', function all() {
+      // Rounds are skipped if a server is absent.
       if (struck.length < DRAWN.flatMap(({ faults }) => faults).length) this.skip();
       expect(whatHitNothing(struck, 'postgres')).to.deep.equal([]);
     });

@@ -156,7 +156,7 @@ const present = (rendered: object): string[] =>
   Object.entries(rendered).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 const fieldsOf = ({ fields }: DescMessage): string[] => fields.map(({ name }) => name);
 
-/** The fields of the operator area's type: those that it takes by name from other types, and its own. */
+/** The fields of the operator area's type: its own, and those that it picks from other types. */
 function operatorFields(): string[] {
   const source = readFileSync(join(ROOT, 'apps/web/src/operator/queue.tsx'), 'utf8');
   const [, types = ''] = /^(type Shared = .*?^interface Generation .*?)^\}/ms.exec(source) ?? [];

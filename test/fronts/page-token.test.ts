@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { cursorOf, tokenOf } from '../../apps/page-token.js';
 import { ServiceError } from '../../core/errors.js';
 
-// Goal: a list continues where its own token says, and every other text is refused before it reaches a store.
-// Method: tokens of the list, of another list, and made up.
+// Goal: a list continues at the position of its own token, and any other text is refused before it reaches a store.
+// Method: tokens of the same list, tokens of another list, and invalid texts.
 
 describe('A page token', () => {
-  it('is read by its own list alone', () => {
+  it('is accepted only by its own list', () => {
     const cursor = tokenOf('entries of one', '12');
     expect(cursorOf({ limit: 5, cursor }, 'entries of one')).to.deep.equal({ limit: 5, cursor: '12' });
     for (const [text, of] of [

@@ -30,10 +30,10 @@ export function freshDatabase({ url }: MongoServer): FreshDatabase {
 }
 
 export interface FreshPostgresDatabase {
-  /** With the name of the database. */
+  /** Includes the name of the database. */
   readonly url: string;
   readonly database: string;
-  /** Also ends the connections to it. */
+  /** Also ends its connections. */
   drop(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function freshPostgresDatabase(server: PostgresServer): Promise<Fre
     drop: () =>
       onPostgres(
         server,
-        // FORCE leaves those that follow changes.
+        // FORCE does not end replication connections.
         `SELECT pg_terminate_backend(active_pid, 10000) FROM pg_replication_slots WHERE database = '${database}'`,
         `DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`,
       ),

@@ -11,9 +11,9 @@ export interface Settings {
   /** The credentials of an object store. */
   readonly accessKey: string;
   readonly secretKey: string;
-  /** Whether a write is on disk when it is answered; false for a database that a benchmark slows down itself. */
+  /** Whether a write is on disk before it is acknowledged; false for a database that a benchmark slows down itself. */
   readonly isSynced: boolean;
-  /** Lines for its configuration file, see ServerOptions. */
+  /** Lines for its configuration file; see ServerOptions. */
   readonly lines: string;
 }
 
@@ -26,14 +26,14 @@ export interface KindOfServer {
   readonly command?: (found: FoundProgram) => string | Promise<string>;
   /** The user that runs it; this process's own when absent. */
   readonly user?: SystemUser | undefined;
-  /** The signals that end it with its clients connected; SIGTERM and SIGKILL when absent. */
+  /** The signals that end it while clients are connected; SIGTERM and SIGKILL when absent. */
   readonly ends?: { readonly inOrder: NodeJS.Signals; readonly atOnce: NodeJS.Signals };
   /** Removes what a killed server leaves outside its folder. */
   readonly removeRemains?: (settings: Settings) => void;
   readonly args: (settings: Settings, found: FoundProgram) => readonly string[];
   readonly environment?: (settings: Settings, found: FoundProgram) => Readonly<Record<string, string>>;
   readonly url: (port: number) => string;
-  /** Throws or returns false as long as the server is not ready. */
+  /** Throws or returns false while the server is not ready. */
   readonly isReady: (settings: Settings, found: FoundProgram) => Promise<boolean>;
 }
 

@@ -6,14 +6,14 @@ import type { Command, Install } from './program-install.js';
 
 const PACKAGES_CHECK = fileURLToPath(new URL('../../../deploy/check-packages.mjs', import.meta.url));
 
-/** The command after `npm ci` in a folder: npm may end without an error where the network failed it. */
+/** The command after `npm ci` in a folder: npm may exit without an error after a network failure. */
 export function packagesCheck(folder: string, ...options: readonly string[]): Command {
   return { program: process.execPath, args: [PACKAGES_CHECK, ...options, folder] };
 }
 
 /**
- * The packages of the lock file in `sources`. Their scripts do not run, and they may ask for another Node release. `then`:
- * commands that follow the installation.
+ * Installs the packages of the lock file in `sources`, without running their scripts and without checking their required Node
+ * version. `then`: commands that follow the installation.
  */
 export function npmInstall(
   sources: string,

@@ -1,7 +1,8 @@
 import type { Settings } from './kind-of-server.js';
 
 /**
- * The configuration of a PgBouncer that pools by transaction and asks the users of a file for no password. As root, it changes its user itself.
+ * The configuration of a PgBouncer that pools by transaction, and that accepts the users of a file without a password. PgBouncer
+ * does not run as root, so it changes to another user if root starts it.
  */
 export function pgbouncerConfiguration({ port, lines }: Pick<Settings, 'port' | 'lines'>, users: string): string {
   return `[databases]

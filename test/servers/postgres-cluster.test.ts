@@ -1,7 +1,7 @@
 /**
- * Goal: the cluster that fault tests use does what they rely on: replicas follow, crashes and pauses are those of whole
- * servers, and a promoted replica takes over. Method: one cluster with two replicas goes through all of it, and is asked
- * for what was written.
+ * Goal: the cluster for fault tests works as they expect: replicas follow, crashes and pauses affect whole servers, and a
+ * promoted replica becomes the primary. Method: one cluster with two replicas goes through these events, and the test reads the
+ * rows that were written.
  */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,7 +32,7 @@ describe('a PostgreSQL cluster', () => {
     );
   });
 
-  it('acknowledges no write until a replica has it, which takes the time of the line', async () => {
+  it('acknowledges a write only after a replica has it, which takes the latency of the line', async () => {
     const beganAt = performance.now();
     await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (2)');
     expect(performance.now() - beganAt).to.be.at.least(10);
@@ -47,7 +47,7 @@ describe('a PostgreSQL cluster', () => {
     await cluster.untilFollowed();
   });
 
-  it('continues on a replica after a crash of the primary, with the others behind it', async () => {
+  it('continues on a replica after a crash of the primary, and the other replica follows it', async () => {
     await cluster.kill('a');
     await cluster.promote('b');
     await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (4)');
@@ -55,7 +55,7 @@ describe('a PostgreSQL cluster', () => {
     expect(await numbersOn('c')).to.deep.equal([1, 2, 3, 4]);
   });
 
-  it('takes a former primary back as a replica, with what it has missed', async () => {
+  it('accepts a former primary as a replica, which receives the rows that it has missed', async () => {
     await cluster.rejoin('a');
     await cluster.setSynchronousStandbyNames('a');
     await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (5)');
@@ -63,7 +63,7 @@ describe('a PostgreSQL cluster', () => {
     for (const name of cluster.names) expect(await numbersOn(name), name).to.deep.equal([1, 2, 3, 4, 5]);
   });
 
-  it('can be cut off from each other and connected again', async () => {
+  it('can disconnect its nodes from each other and connect them again', async () => {
     await cluster.setSynchronousStandbyNames('');
     cluster.disconnect('b');
     await queryOnce(cluster.urlOf(), 'INSERT INTO things VALUES (6)');
@@ -74,7 +74,7 @@ describe('a PostgreSQL cluster', () => {
     expect(await numbersOn('a')).to.include(6);
   });
 
-  it('ends with the process that started it, also where a node is paused', async () => {
+  it('ends with the process that started it, even if a node is paused', async () => {
     const script = ScriptProcess.ofLines(`
       const { PostgresCluster } = await import(here + 'postgres-cluster.js');
       const { childrenOf } = await import(here + 'process-tree.js');

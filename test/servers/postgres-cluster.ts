@@ -14,31 +14,31 @@ const POLL_MS = 10;
 export interface ClusterOptions {
   /** The major version; 18 if absent. */
   readonly version?: '18' | '15';
-  /** How many nodes follow the first one; 1 if absent. */
+  /** The number of replicas; 1 if absent. */
   readonly replicas?: number;
-  /** Of every node while it is the primary, such as `*` or `ANY 1 (b, c)`; if absent, no write waits for a replica. */
+  /** The setting of the current primary, such as `*` or `ANY 1 (b, c)`; if absent, no write waits for a replica. */
   readonly synchronousStandbyNames?: string;
-  /** `on` if absent. */
+  /** The setting of every node; `on` if absent. */
   readonly synchronousCommit?: 'on' | 'remote_apply' | 'remote_write' | 'local' | 'off';
-  /** How long bytes between two nodes are under way, each way; 0 if absent. Clients reach the nodes without it. */
+  /** The latency between two nodes in each direction, in milliseconds; 0 if absent. It does not affect clients. */
   readonly delayMs?: number;
-  /** More lines of the configuration file of every node. */
+  /** Additional lines for the configuration file of every node. */
   readonly lines?: readonly string[];
 }
 
 interface Node {
   readonly name: string;
-  /** What its writes wait for while it is the primary. */
+  /** The replicas that its writes wait for while it is the primary. */
   standbyNames: string;
   server: ServerProcess;
-  /** What other nodes reach it by. */
+  /** The line over which other nodes connect to it. */
   line: SlowLine;
   isReplica: boolean;
 }
 
 /**
- * A PostgreSQL primary with streaming replicas, named a, b, c and so on, for tests of crashes and of failover. It ends with
- * the test process. A node is given by its name.
+ * A PostgreSQL primary with streaming replicas, for tests of crashes and failover. The nodes are named a, b, c and so on, and
+ * methods take these names. The cluster ends with the test process.
  */
 export class PostgresCluster {
   private readonly nodes: Node[] = [];
@@ -46,7 +46,7 @@ export class PostgresCluster {
 
   private constructor(private readonly options: ClusterOptions) {}
 
-  /** Starts one, and waits until every replica follows. Throws ServerAbsent where PostgreSQL is not on this machine. */
+  /** Starts a cluster, and waits until every replica follows. Throws ServerAbsent if PostgreSQL is not on this machine. */
   static async start(options: ClusterOptions = {}): Promise<PostgresCluster> {
     const cluster = new PostgresCluster(options);
     try {
@@ -68,7 +68,7 @@ export class PostgresCluster {
     return this.nodes.map(({ name }) => name);
   }
 
-  /** The form with several hosts that libpq has. */
+  /** The URL with all hosts, in the form of libpq. */
   get url(): string {
     return `postgres://postgres@${this.nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(',')}/postgres`;
   }
@@ -78,17 +78,17 @@ export class PostgresCluster {
     return this.node(name).server.url;
   }
 
-  /** The process ids of the nodes that run, each of which has started the other processes of its node. */
+  /** The ids of the main processes of the running nodes. */
   get pids(): readonly number[] {
     return this.nodes.flatMap(({ server }) => server.pid ?? []);
   }
 
-  /** Ends all processes of a node at once, as a crash of its machine would, and waits until they are gone. */
+  /** Kills all processes of a node at once, like a crash of its machine, and waits until they have ended. */
   async kill(name: string): Promise<void> {
     await this.node(name).server.kill();
   }
 
-  /** Stops all processes of a node in the middle of whatever they do; their connections stay open. */
+  /** Suspends all processes of a node at any point of their work; their connections stay open. */
   async freeze(name: string): Promise<void> {
     await this.node(name).server.pause();
   }
@@ -98,8 +98,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Starts a node again on its own data, after it has been ended in order if it runs. A former primary is one again, beside
-   * the new one.
+   * Restarts a node on its own data; if it runs, it is shut down first. A former primary starts as a second primary beside the
+   * new one.
    */
   async restart(name: string): Promise<void> {
     await this.node(name).server.restart();
@@ -115,8 +115,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Makes a replica the primary, and waits until it takes writes. The other replicas that run follow it then; nothing is
-   * done about the former primary.
+   * Promotes a replica, and waits until it accepts writes. The other running replicas then follow it; the former primary is not
+   * changed.
    */
   async promote(name: string): Promise<void> {
     await queryOnce(this.urlOf(name), 'SELECT pg_promote()');
@@ -125,7 +125,7 @@ export class PostgresCluster {
     for (const node of this.nodes) if (node.isReplica) await this.configure(node);
   }
 
-  /** Which replicas the writes of a primary wait for from now on: of one node, or of whichever is the primary. */
+  /** Sets the replicas that writes wait for, on one node or on every node, and waits until the setting is active. */
   async setSynchronousStandbyNames(standbyNames: string, only?: string): Promise<void> {
     for (const node of this.nodes) {
       if (only !== undefined && node.name !== only) continue;
@@ -139,7 +139,7 @@ export class PostgresCluster {
     }
   }
 
-  /** Makes a node, a former primary too, a replica of the present primary: its data is replaced by a copy of the primary's. */
+  /** Makes a node, or a former primary, a replica of the current primary: a copy of the primary's data replaces its own. */
   async rejoin(name: string): Promise<void> {
     const node = this.node(name);
     const { port } = node.server;
@@ -150,7 +150,7 @@ export class PostgresCluster {
     await this.untilFollowed(name);
   }
 
-  /** Waits until a replica, or every one that runs, has all that the primary has written by now. */
+  /** Waits until the named replicas, or all running ones, have applied everything that the primary has written so far. */
   async untilFollowed(...names: readonly string[]): Promise<void> {
     const running = this.nodes.filter(({ isReplica, server }) => isReplica && server.pid !== undefined);
     const wanted = names.length > 0 ? names : running.map(({ name }) => name);
@@ -228,11 +228,11 @@ async function remove(server: ServerProcess): Promise<void> {
   await server.stop();
 }
 
-/** Folders of which a copy needs nothing; the server writes what is in them. */
+/** Folders whose contents a copy does not need, because the server recreates them. */
 const UNNEEDED = ['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp'];
 const LOCKS = ['postmaster.pid', 'postmaster.opts'];
 
-/** Copies the data of a server that writes meanwhile: the copy becomes consistent as it follows that server. */
+/** Copies the data of a server during its writes: the copy becomes consistent when it follows that server. */
 async function copyOfRunning(from: ServerProcess, to: string): Promise<void> {
   await withClient(from.url, async (client) => {
     await client.query(`SELECT pg_backup_start('copy', true)`);
@@ -256,7 +256,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-/** A file may be removed while others are copied. */
+/** Copies a file; returns false if the server has removed it meanwhile. */
 async function isCopied(source: string, copy: string): Promise<boolean> {
   try {
     await copyFile(source, copy, constants.COPYFILE_FICLONE);

@@ -27,7 +27,7 @@ const NOBODY = 65_534;
 /** PostgreSQL refuses to run as root. */
 const POSTGRES_USER: SystemUser | undefined = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
-/** The settings of a server of one node or of several. Its writes are on disk when they are acknowledged. */
+/** The settings of a single server or of a node of a cluster. Writes are on disk before they are acknowledged. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -39,18 +39,18 @@ const SETTINGS = {
   wal_level: 'logical',
   max_wal_senders: 20,
   max_replication_slots: 20,
-  // A copy of the data that was just taken finds what was written since.
+  // A new replica needs the log since the copy of its data.
   wal_keep_size: '512MB',
   wal_retrieve_retry_interval: '200ms',
-  // Files in the data folder, which go with it.
+  // The files of mmap are in the data folder, and are removed with it.
   dynamic_shared_memory_type: 'mmap',
   jit: 'off',
 };
 const OWN_SETTINGS = 'test.conf';
 
 /**
- * PostgreSQL with the superuser `postgres`, who needs no password on this machine. Its texts are ordered by the rules of
- * English unless a column says otherwise, as on most servers.
+ * PostgreSQL with the superuser `postgres`, who needs no password on this machine. The default collation is English, as on most
+ * servers.
  */
 export function postgres(program: ProgramName): KindOfServer {
   return {
@@ -60,7 +60,7 @@ export function postgres(program: ProgramName): KindOfServer {
     command: async (found) => join(await programFolder(found), 'bin', 'postgres'),
     args: (settings) => ['-D', dataOf(settings)],
     environment: () => ENVIRONMENT,
-    // Neither waits for clients to leave.
+    // Neither signal waits until clients disconnect.
     ends: { inOrder: 'SIGINT', atOnce: 'SIGQUIT' },
     removeRemains,
     url: (port) => postgresUrl(port),
@@ -87,21 +87,21 @@ function writeSettings(settings: Settings): void {
   writeFileSync(join(dataOf(settings), OWN_SETTINGS), [...lines, settings.lines, ''].join('\n'));
 }
 
-/** Makes the user of the server the owner. */
+/** Makes the server's user the owner of the paths. */
 export function giveAway(...paths: readonly string[]): void {
   if (POSTGRES_USER) for (const path of paths) chownSync(path, POSTGRES_USER.uid, POSTGRES_USER.gid);
 }
 
 const programFolders = new Map<string, Promise<string>>();
 
-/** The folder of the program and of what it needs: for root a copy, as the user of the server cannot enter root's cache. */
+/** The folder of the program and its libraries. For root this is a copy, because the server's user cannot read root's cache. */
 function programFolder(found: FoundProgram): Promise<string> {
   return onceFor(programFolders, found, async () => {
     const folder = dirname(dirname(realpathSync(found.path)));
     if (!POSTGRES_USER) return folder;
     const copy = (await supervision()).freshFolder();
     chmodSync(copy, 0o755);
-    // Links to the same files where both folders are on one file system.
+    // Hard links suffice if both folders are on the same file system.
     await run('cp', ['-Rl', `${folder}/.`, copy]).catch(() => run('cp', ['-R', `${folder}/.`, copy]));
     return copy;
   });
@@ -119,9 +119,8 @@ const INITDB_OPTIONS = [
 const initialisedFolders = new Map<string, Promise<string>>();
 
 /**
- * Fills a data folder, and makes the user of the server its owner and that of the folder around it. All servers of a version
- * begin with copies of the same data, which takes a tenth of the time that making it takes, and so one can be made a replica
- * of another.
+ * Fills a data folder, and makes the server's user the owner of the folder and its parent. All servers of a version start with a
+ * copy of the same data. The copy takes a tenth of the time of initdb, and allows a server to become a replica of another.
  */
 export async function copyInitialised(found: FoundProgram, data: string): Promise<void> {
   const initialised = await onceFor(initialisedFolders, found, () => initialisedFolder(found));
@@ -129,7 +128,7 @@ export async function copyInitialised(found: FoundProgram, data: string): Promis
   if (POSTGRES_USER) await run('chown', ['-R', `${POSTGRES_USER.uid}:${POSTGRES_USER.gid}`, dirname(data)]);
 }
 
-/** Beside the program, once a process has made it. */
+/** Returns a folder with the output of initdb, which is cached beside the program. */
 async function initialisedFolder(found: FoundProgram): Promise<string> {
   const options = createHash('sha256')
     .update([...INITDB_OPTIONS, OWN_SETTINGS].join(' '))
@@ -149,7 +148,7 @@ async function initialisedFolder(found: FoundProgram): Promise<string> {
   return made;
 }
 
-/** Fails where the cache cannot be written, or another process was faster. */
+/** Fails if the cache is not writable, or if another process was faster. */
 async function keep(made: string, kept: string): Promise<void> {
   const partial = mkdtempSync(`${kept}-`);
   try {
@@ -160,7 +159,7 @@ async function keep(made: string, kept: string): Promise<void> {
   }
 }
 
-/** A killed server leaves its segment of System V, by which the next one on the same data would know of it. */
+/** Removes the System V shared memory that a killed server leaves. */
 function removeRemains(settings: Settings): void {
   const lockFile = join(dataOf(settings), 'postmaster.pid');
   if (!existsSync(lockFile)) return;

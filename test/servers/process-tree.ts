@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** The processes that a process has started and that have not ended. */
+/** The running child processes of a process. */
 export function childrenOf(pid: number): number[] {
   const list = `/proc/${pid}/task/${pid}/children`;
   try {
     return numbersIn(readFileSync(list, 'utf8'));
   } catch {
-    // The process has ended, or the system has no such list.
+    // The process has ended, or the system does not provide this list.
     return isGone(pid) ? [] : childrenInTable(pid);
   }
 }
@@ -24,7 +24,7 @@ function numbersIn(text: string): number[] {
   return text.trim().split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** Whether a process has ended. One that its parent has not taken note of yet, which may be the system's first, has. */
+/** Whether a process has ended. A zombie, whose parent has not waited for it yet, has ended. */
 export function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -34,7 +34,7 @@ export function isGone(pid: number): boolean {
   try {
     return /^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // No such table on this system, or gone between the two looks, which the next one finds.
+    // The system has no such file, or the process ended between the two checks, which the next call detects.
     return false;
   }
 }

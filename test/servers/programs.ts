@@ -105,8 +105,8 @@ export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
 };
 
 /**
- * The server alone, without psql or pg_basebackup, with the libraries that it needs. Its own script makes links to them,
- * which a package of npm cannot contain. A PostgreSQL on the PATH is not used, as its version is not known.
+ * The server without psql or pg_basebackup, and the libraries that it needs. The script of the package creates the links to
+ * them, because an npm package cannot contain links. A PostgreSQL on the PATH is not used, because its version is not known.
  */
 function postgres(version: string, variable: string): Program {
   const sources = fileURLToPath(new URL(`../../../test/servers/postgres/${version}`, import.meta.url));
@@ -178,8 +178,8 @@ export function fromGo(path: string, version: string, command: string): Install 
 
 /**
  * Without root, and without the service that the package would start: its file is downloaded, by package lists of the
- * install's own, and unpacked. Libraries that the program needs and a small machine lacks are packages too: a
- * command in the place of the program starts it with them.
+ * install's own, and unpacked. `libraries`: packages of libraries that a minimal machine may lack; a script in place of the
+ * program starts it with them.
  */
 export function fromDebian(
   name: string,
@@ -207,7 +207,7 @@ export function fromDebian(
   };
 }
 
-/** Lines of sh that put a command in place of a program, which starts it with the libraries that were unpacked. */
+/** Lines of sh that replace a program with a script that starts it with the unpacked libraries. */
 function withLibraries(place: string): string[] {
   return [
     `mv ${place} ${place}.bin`,

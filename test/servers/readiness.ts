@@ -113,7 +113,7 @@ export async function isPostgresReady(url: string, question = 'SELECT 1'): Promi
     connectionTimeoutMillis: ANSWER_LIMIT_MS,
     query_timeout: ANSWER_LIMIT_MS,
   });
-  // One that comes after an answer is no matter.
+  // An error of the connection after the answer does not matter.
   client.on('error', () => undefined);
   try {
     await client.connect();

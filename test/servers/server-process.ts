@@ -32,11 +32,11 @@ export interface ServerOptions {
   /** Only for the substitute for MongoDB; true if absent. */
   readonly isSynced?: boolean;
   /**
-   * Lines for its configuration file: of the only server of nginx, apart from where it listens; the databases of PgBouncer;
-   * settings of PostgreSQL, before which those of every test server are.
+   * Lines for its configuration file: the server block of nginx, except for the address; the databases of PgBouncer; or settings
+   * of PostgreSQL, which override those of all test servers.
    */
   readonly lines?: string;
-  /** Fills the data folder before the first start, as the user of this process. */
+  /** Fills the data folder before the first start; runs as the user of this process. */
   readonly fill?: (data: string, found: FoundProgram) => Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export class ServerProcess {
     return this.found;
   }
 
-  /** The folder of its data. */
+  /** The path of its data folder. */
   get data(): string {
     return dataOf(this.settings);
   }
@@ -129,7 +129,7 @@ export class ServerProcess {
     await started.untilEnded();
   }
 
-  /** Changes the lines in its configuration file; a running PostgreSQL takes them in. */
+  /** Replaces the lines in its configuration file; a running PostgreSQL reloads them. */
   async configure(lines: string): Promise<void> {
     this.settings = { ...this.settings, lines };
     await SERVER_KINDS[this.kind].prepare?.(this.settings, this.found);
@@ -151,14 +151,14 @@ export class ServerProcess {
   }
 
   /**
-   * Suspends it in the middle of whatever it does, with the processes that it has started, and waits until all are stopped;
-   * connections stay open and get no answer. Does nothing if the process has ended.
+   * Suspends it and its child processes at any point of their work, and waits until all are stopped. Connections stay open, but
+   * receive no answer. Does nothing if the process has ended.
    */
   async pause(): Promise<void> {
     const { started } = this;
     if (!started) return;
     await this.stopAndWait(started, [started.pid]);
-    // It starts no more of them now.
+    // A stopped process starts no more children.
     await this.stopAndWait(started, childrenOf(started.pid));
   }
 
@@ -183,7 +183,7 @@ export class ServerProcess {
     if ((await Promise.race([started.untilEnded(), late])) === 'late') await this.kill();
   }
 
-  /** Children are stopped before any is killed, as in a crash of their machine: none sees another one end. */
+  /** Suspends all processes before it kills them, so that, as in a crash of the machine, none detects the end of another. */
   private async killAll(started: Started): Promise<void> {
     if (childrenOf(started.pid).length > 0) await this.pause();
     const pids = [...childrenOf(started.pid), started.pid];
@@ -263,7 +263,7 @@ export class ServerProcess {
   }
 }
 
-/** Whether a process does nothing: one that has ended also does nothing. */
+/** Whether a process is stopped or has ended. */
 function isAtRest(pid: number): boolean {
   return isStopped(pid) || isGone(pid);
 }

@@ -33,7 +33,7 @@ for (const kind of MONGO_KINDS) {
       server = await orSkip(this, mongoServer(kind));
     });
 
-    it('is one a process', async () => {
+    it('is started once per process', async () => {
       expect(await mongoServer(kind)).to.equal(server);
     });
 
@@ -74,11 +74,11 @@ for (const version of ['18', '15'] as const) {
       server = await orSkip(this, postgresServer(version));
     });
 
-    it('is one a process', async () => {
+    it('is started once per process', async () => {
       expect(await postgresServer(version)).to.equal(server);
     });
 
-    it('has the features that the store needs, and writes to disk', async () => {
+    it('has the features that the stores need, and writes to disk', async () => {
       const settings = ['wal_level', 'fsync', 'full_page_writes', 'synchronous_commit', 'server_encoding'];
       const values = await queryOnce(server.url, 'SELECT name, setting FROM pg_settings WHERE name = ANY($1)', [
         settings,
@@ -92,7 +92,7 @@ for (const version of ['18', '15'] as const) {
       });
     });
 
-    it('gives databases that leave nothing behind, even when a client is connected', async () => {
+    it('provides databases that leave nothing behind, even if a client is connected', async () => {
       const [place, other] = [await freshPostgresDatabase(server), await freshPostgresDatabase(server)];
       await queryOnce(place.url, 'CREATE TABLE things AS SELECT 1');
       expect(await queryOnce(place.url, `SELECT to_regclass('things') IS NOT NULL AS made`)).to.deep.equal([
@@ -112,7 +112,7 @@ for (const version of ['18', '15'] as const) {
       await place.drop();
     });
 
-    it('can be killed, frozen and started again with all of its processes, and keeps what it acknowledged', async function () {
+    it('can be killed, frozen and restarted with all of its processes, and keeps acknowledged writes', async function () {
       const own = await orSkip(this, ServerProcess.start(`postgres-${version}`));
       await queryOnce(own.url, 'CREATE TABLE things AS SELECT 1 AS number');
       await own.pause();
@@ -130,7 +130,7 @@ for (const version of ['18', '15'] as const) {
 }
 
 describe('PgBouncer', () => {
-  it('passes statements on, one transaction at a time', async function () {
+  it('forwards statements and pools by transaction', async function () {
     const { url } = await orSkip(this, postgresServer('18'));
     const { hostname, port } = new URL(url);
     const pooler = await orSkip(
@@ -154,7 +154,7 @@ for (const kind of S3_KINDS) {
       server = await orSkip(this, s3Server(kind));
     });
 
-    it('is one a process', async () => {
+    it('is started once per process', async () => {
       expect(await s3Server(kind)).to.equal(server);
     });
 

@@ -18,7 +18,7 @@ export interface MongoServer {
   readonly url: string;
 }
 
-/** PostgreSQL, by the URL of a user who may create databases. */
+/** PostgreSQL, with the URL of a user who may create databases. */
 export interface PostgresServer {
   readonly url: string;
 }
@@ -63,7 +63,7 @@ export function mongoServer(kind: 'replica-set' | 'standalone'): Promise<MongoSe
   });
 }
 
-/** PostgreSQL of this major version for this process's tests, in the same way. */
+/** PostgreSQL of this major version, started or found in the same way. */
 export function postgresServer(version: '18' | '15'): Promise<PostgresServer> {
   return urlServer(`postgres-${version}`, (url) => isPostgresReady(url));
 }

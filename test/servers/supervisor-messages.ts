@@ -6,7 +6,7 @@ export interface ServerOrder {
   readonly folder: string;
   /** The server's output is appended to this file. */
   readonly logFile: string;
-  /** The signal that ends it once no process needs it; one that ends it in order for data that is kept. */
+  /** The signal that ends it when no process needs it; for data that is kept, a signal for an orderly shutdown. */
   readonly endSignal: NodeJS.Signals;
   /** The user that runs it; the user that runs the tests when absent. */
   readonly user?: SystemUser;

@@ -14,7 +14,7 @@ import type { ServerOrder, StartMessage, SupervisorMessage } from './supervisor-
 const GRACE_MS = 10_000;
 
 const scratch = mkdtempSync(join(tmpdir(), 'darkroom-servers-'));
-// A server that runs as another user finds its own folder in it, and can list none.
+// A server that runs as another user can enter its own folder, but cannot list the folders here.
 chmodSync(scratch, 0o711);
 const servers = new Map<ChildProcess, ServerOrder>();
 let isLeaving = false;

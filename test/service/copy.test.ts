@@ -1,9 +1,9 @@
 /**
- * Goal: a stopped installation that is copied to PostgreSQL continues there: what had ended is shown and repeated as before,
- * what was open ends, sessions and keys are valid, and the ledgers agree. A copy beside a server, or into a database in use,
- * is refused; one that is cut, or whose source is written to meanwhile, starts nothing.
- * Method: the compiled program works for a client over SQLite and over MongoDB until generations are in every state, and is
- * killed. Commands copy it, one of them killed; a server on PostgreSQL is asked what the first one was.
+ * Goal: a stopped installation that is copied to PostgreSQL continues there. Ended generations are returned and replayed as
+ * before, open ones finish, sessions and keys are valid, and the ledgers agree. A copy during the operation of a server, or into
+ * a database in use, is refused. A copy that is interrupted, or whose source changes meanwhile, cannot be used.
+ * Method: the compiled program works for a client on SQLite and on MongoDB until generations are in every state, and is killed.
+ * The copy command runs several times, and one run is killed. A server on PostgreSQL receives the same requests as the first one.
  */
 import { expect } from 'chai';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,8 +50,7 @@ const CONFIG = {
 
 const LANES = [EMBEDDED, ...ON_MONGO].slice(0, sizeOf('copiedLanes'));
 
-for (const lane of LANES)
-  describe(`a copy to PostgreSQL, from ${lane.name}`, () => copiedFrom(lane, lane !== EMBEDDED));
+for (const lane of LANES) describe(`a copy from ${lane.name} to PostgreSQL`, () => copiedFrom(lane, lane !== EMBEDDED));
 
 function copiedFrom(lane: Lane, isShared: boolean): void {
   let service: LiveService;
@@ -93,7 +92,7 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
 
   const copy = (...more: readonly string[]) => service.run('copy', '--to', targetFile(), ...more);
 
-  /** The program's context on the copy. */
+  /** Opens the program on the copy for one call. */
   async function onTarget<T>(use: (program: Awaited<ReturnType<typeof openProgram>>) => Promise<T>): Promise<T> {
     const config = await loadConfig({ file: targetFile(), folder: service.folder, environment: {} });
     const program = await openProgram(config, 'tool', { publicUrl: () => service.url });
@@ -116,7 +115,7 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
     if (isShared) await forgetProcesses();
   });
 
-  /** As they are after a minute. */
+  /** Changes the records of the stopped processes to their state after a minute. */
   async function forgetProcesses(): Promise<void> {
     await service.tool(async ({ context }) => {
       const progress = await context.generationSearch.readProgress();
@@ -145,13 +144,13 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
     for (const path of [other, secret]) rmSync(path);
   });
 
-  it('is refused before the bucket is set up, where that is another one', async () => {
+  it('is refused before the bucket is set up, if it is another bucket', async () => {
     if (!isShared) expect((await copy()).stderr).to.match(/^darkroom: There is no bucket .*\n$/);
     expect((await service.run('migrate', '--config', targetFile())).code).to.equal(0);
   });
 
   if (!isShared)
-    it('is not finished when something writes to the source meanwhile', async () => {
+    it('does not finish if the source changes meanwhile', async () => {
       const to = await loadConfig({ file: targetFile(), folder: service.folder, environment: {} });
       const write = (line: string) => {
         if (!line.includes(' of accounts')) return;
@@ -163,7 +162,7 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
       expect(refused).to.match(/ was written to during the copy \(accounts\); stop all of its processes, /);
     });
 
-  it('that is cut is used by no process', async () => {
+  it('that was interrupted cannot be opened by any process', async () => {
     const command = new CliProcess(service.folder, ['copy', '--to', targetFile()], {
       environment: { DARKROOM_CONFIG: service.configFile },
       program: PROGRAM,
@@ -181,7 +180,7 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
     }
   });
 
-  it('is complete, and says what it has', async () => {
+  it('is complete, and reports the number of rows', async () => {
     const ran = await copy('--json');
     expect(ran.code, ran.stderr).to.equal(0);
     const { rows, accounts, findings, objects } = JSON.parse(ran.stdout) as JsonObject & {
@@ -205,7 +204,7 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
     ]);
   });
 
-  it('is served: what had ended is shown, repeated and delivered as before, and sessions are valid', async () => {
+  it('is served: ended generations are returned, replayed and delivered as before, and sessions are valid', async () => {
     await target.start();
     const client = service.client(work.secret);
     for (const { task, outputs, replay: replayed, ...made } of work.ended) {
@@ -218,7 +217,7 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
     expect(found?.person.email).to.equal('someone@example.com');
   });
 
-  it('ends what was open, once each, and has ledgers that agree', async () => {
+  it('finishes each open generation once, and has ledgers that agree', async () => {
     const client = service.client(work.secret);
     const expected = [
       ...work.open.map((made) => [made, 'succeeded'] as const),
@@ -239,7 +238,7 @@ function copiedFrom(lane: Lane, isShared: boolean): void {
     expect(code, stdout + stderr).to.equal(0);
   });
 
-  it('continues the ledger where it was', async () => {
+  it('continues the ledger', async () => {
     writeFileSync(service.configFile, readFileSync(targetFile()));
     const lines = await ledgerOf(service, PROGRAM, work.accountId);
     expect(lines.slice(0, work.ledger.length)).to.deep.equal(work.ledger);

@@ -64,5 +64,5 @@ const POSTGRES: Lane = {
 /** Each deployment of MongoDB and each object store that this run uses, once; at least one. */
 export const ON_MONGO: readonly Lane[] = STORE_PAIRS.map(distributed);
 
-/** The same, and PostgreSQL. */
+/** The deployments of MongoDB above, and PostgreSQL. */
 export const DISTRIBUTED: readonly Lane[] = [...ON_MONGO.slice(0, 1), POSTGRES, ...ON_MONGO.slice(1)];

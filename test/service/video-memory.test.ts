@@ -65,7 +65,7 @@ async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<{ byteSize: n
   return { byteSize, sha256: hash.digest('hex') };
 }
 
-/** The most that the memory may grow by, and how often that is measured. */
+/** The limit of memory growth, and the number of measurements. */
 const MOST_MIB = LARGE_MIB / 4;
 const TIMES = 3;
 
@@ -174,7 +174,7 @@ for (const place of [EMBEDDED, BUCKET]) {
         const large = await largeMp4(LARGE_MIB * MIB);
         // The first ones pay for code that was never run before.
         for (const name of ['first', 'second']) await pass(`${what}-${name}`, small);
-        // A peak also has what was not collected yet: the least growth is that of the program.
+        // A peak includes uncollected garbage, so the smallest growth is closest to the program's own.
         let least = Infinity;
         for (let time = 1; time <= TIMES && least >= MOST_MIB; time += 1) {
           const smallBytes = await peakOf(pass(`${what}-small-${time}`, small));

@@ -4,10 +4,10 @@ import type { WakeUpStore, WokenBy } from '../../../adapters/agenda/wake-up-stor
 import type { Clock } from '../../../core/ports/machine.js';
 import { ManualClock, settled } from '../../fixtures/clocks.js';
 
-/** Longer than the suite lets a test be. */
+/** Longer than the time limit of a test. */
 export const PATIENCE_MS = 600_000;
 
-/** How a test opens another process. */
+/** The options of a process that a test opens. */
 export interface ProcessOptions extends Partial<Omit<AgendaWakeUpsOptions, 'database'>> {
   /** Counts the requests of the process to the server. */
   readonly pending?: PendingRequests;
@@ -15,27 +15,27 @@ export interface ProcessOptions extends Partial<Omit<AgendaWakeUpsOptions, 'data
 
 /** Processes over one database, each with its own connections. */
 export interface AgendaPlace {
-  /** How it is woken, and where it is not MongoDB. */
+  /** How processes are woken; it starts with the database unless that is MongoDB. */
   readonly name: string;
   readonly wokenBy: WokenBy;
-  /** Makes the database; skips the suite, or fails it in CI, where the server is absent. */
+  /** Creates the database. If the server is absent, skips the suite, or fails it in CI. */
   prepare(suite: Context): Promise<void>;
-  /** Another process. */
+  /** Opens another process. */
   open(options?: ProcessOptions): Promise<AgendaWakeUps>;
-  /** The store that a process uses, with connections of its own. */
+  /** Opens the store that a process uses, with its own connections. */
   openStore(clock: Clock, holdMs: number): Promise<WakeUpStore>;
-  /** Cuts a process off for ever, as if it had died with whatever it was doing. */
+  /** Disconnects a process permanently, as if it had crashed in the middle of its work. */
   kill(wakeUps: AgendaWakeUps): Promise<void>;
   /** How many wake-ups are stored. */
   storedCount(): Promise<number>;
-  /** When the subject's wake-up comes due. */
+  /** The due time of the wake-up of a subject. */
   storedAt(key: string): Promise<number | undefined>;
-  /** Stops the processes, and forgets all wake-ups. */
+  /** Stops the processes, and deletes all wake-ups. */
   empty(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** The requests to the server that are not answered yet. */
+/** Counts the requests that the server has not answered yet. */
 export class PendingRequests {
   underWay = 0;
 

@@ -139,7 +139,7 @@ async function take(steps: readonly Step[], workers: Workers): Promise<ReadonlyM
   return lastAt;
 }
 
-// Goal: work resumes after a server is killed and restarted: schedules report an outage while it is away,
+// Goal: work resumes after a server is killed and restarted: schedules report an outage while it is down,
 // deliveries resume afterwards, by change stream, notification or polling, and no promise rejection is left unhandled.
 // Method: a dedicated server, killed and restarted under two processes, one that schedules and one that delivers.
 
@@ -190,7 +190,7 @@ for (const { kind, place } of OWN_SERVERS) {
             () => false,
           ),
         );
-      // With a stream or notifications, polls are so far apart that none comes within the test's time.
+      // With a change stream or notifications, the polling interval is longer than the test.
       const delivering = await place.open({ log, clock, ...(place.wokenBy !== 'polling' && { pollMs: 30_000 }) });
       const delivered = new Map<string, number>();
       await delivering.start(async ({ id }) => {

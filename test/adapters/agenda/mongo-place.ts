@@ -14,7 +14,7 @@ import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js
 import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 import { type AgendaPlace, PATIENCE_MS, PendingRequests, type ProcessOptions } from './agenda-place.js';
 
-/** Processes over a database of MongoDB. */
+/** Processes over a MongoDB database. */
 export class MongoAgendaPlace implements AgendaPlace {
   readonly name: string;
   readonly wokenBy: StorePair['wokenBy'];
@@ -23,10 +23,7 @@ export class MongoAgendaPlace implements AgendaPlace {
   private readonly opened = new Map<AgendaWakeUps, MongoClient>();
   private readonly clients: MongoClient[] = [];
 
-  /**
-   * Calls that need the server are given up after `patienceMs`: by default none that a busy machine would answer in the
-   * end.
-   */
+  /** Calls fail if the server has not answered after `patienceMs`. The default is long enough for a busy machine. */
   constructor(
     private readonly lane: StorePair,
     private readonly patienceMs = PATIENCE_MS,
@@ -73,7 +70,7 @@ export class MongoAgendaPlace implements AgendaPlace {
     return found?.['nextRunAt'].getTime();
   }
 
-  /** Counts what a process writes from now on. */
+  /** Records the documents that a process writes from now on. */
   count(wakeUps: AgendaWakeUps, written: WrittenDocuments, name: string): void {
     const client = this.opened.get(wakeUps);
     if (client !== undefined) written.watch(client, name);
@@ -117,7 +114,7 @@ export class MongoAgendaPlace implements AgendaPlace {
   }
 }
 
-/** What MongoDB lends in the program: every request has a timeout, and outages are distinguished from errors. */
+/** The database as the program lends it: every request has a timeout, and outages are distinguished from errors. */
 export function lentMongo(db: Db, timeoutMs = PATIENCE_MS): LentMongo {
   return { db, ask: (operation) => bounded(timeoutMs, operation) };
 }
@@ -128,7 +125,7 @@ export function asked(db: Db, pending = new PendingRequests()): WakeUpDatabase {
   return new MongoWakeUps({ db, ask: (operation) => pending.count(() => lent.ask(operation)) });
 }
 
-/** One query of each kind that was sent to the wake-ups collection, to be explained by the server. */
+/** Keeps one query of each kind that is sent to the wake-ups collection, for the server to explain. */
 export class ExplainedQueries {
   private readonly byShape = new Map<string, Document>();
   private readonly concerns = new Set<string>();
@@ -140,9 +137,7 @@ export class ExplainedQueries {
     });
   }
 
-  /**
-   * Each is answered by an index. Whether it gives the order too is not asked: SecantusDB shows a sort above any index.
-   */
+  /** Expects that every query uses an index. It does not check the sort order: SecantusDB shows a sort above any index. */
   async expectIndexes(db: Db): Promise<void> {
     expect([...this.byShape.keys()].map((shape) => shape.split(' ')[0])).to.include.members([
       'find',

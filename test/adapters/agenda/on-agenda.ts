@@ -4,7 +4,7 @@ import type { AgendaPlace } from './agenda-place.js';
 import { MongoAgendaPlace } from './mongo-place.js';
 import { PostgresAgendaPlace } from './postgres-place.js';
 
-/** PostgreSQL, each with a way in which wake-ups are detected; the first in every run. */
+/** PostgreSQL versions, each with one way to detect wake-ups; every run includes the first. */
 const POSTGRES = (
   [
     { version: '18', wokenBy: 'notifications' },
@@ -12,7 +12,7 @@ const POSTGRES = (
   ] as const
 ).slice(0, sizeOf('storePairs'));
 
-/** A suite for each database and way to be woken, over its own database, which is dropped afterwards. */
+/** Runs a suite for each kind of database and each way to detect wake-ups, on a new database that is dropped afterwards. */
 export function onAgenda(title: string, suite: (place: AgendaPlace) => void): void {
   onMongoAgenda(title, suite);
   for (const { version, wokenBy } of POSTGRES) on(title, new PostgresAgendaPlace(version, wokenBy), suite);

@@ -1,6 +1,6 @@
-// Goal: in PostgreSQL a wake-up that is written is announced without slowing the writes, and found by polling while no
-// announcement arrives; each is taken once, by an index; a database that is not ready is refused, and made ready.
-// Method: a database of a real server; connections that the server cuts, and a pooler through which LISTEN is silent.
+// Goal: PostgreSQL announces each new wake-up without slowing writes, and polling finds it if no announcement arrives. Each
+// wake-up is taken once, and statements use an index. A database that is not migrated is refused, and a migration prepares it.
+// Method: a database on a real server; connections that the server cuts, and a pooler that does not deliver notifications.
 import { expect } from 'chai';
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { Notifications } from '../../../adapters/agenda/postgres/notifications.js';
@@ -18,7 +18,7 @@ import { elapsed, onManualClock } from './agenda-place.js';
 import { PostgresAgendaPlace } from './postgres-place.js';
 
 const clock = new SystemClock();
-/** No poll comes within the time of a test. */
+/** The polling interval is longer than a test. */
 const NEVER_POLLED = { pollMs: 600_000 };
 const LISTENERS = `pid FROM pg_stat_activity WHERE application_name = 'darkroom wake-ups' AND datname = current_database()`;
 
@@ -30,7 +30,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
   after(() => place.remove());
   afterEach(() => place.empty());
 
-  /** A process that handles wake-ups, and their ids in the order of their arrival. */
+  /** Starts a process that handles wake-ups; returns their ids in the order of delivery. */
   async function worker(options: Parameters<PostgresAgendaPlace['open']>[0]): Promise<readonly string[]> {
     const delivered: string[] = [];
     const wakeUps = await place.open(options);
@@ -42,7 +42,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
 
   const listening = (count: number) => until(async () => (await place.rows(`SELECT ${LISTENERS}`)).length === count);
 
-  it('listen with one connection per process, and with another one after it was cut', async () => {
+  it('listen on one connection per process, and reconnect after it is cut', async () => {
     const lost: unknown[] = [];
     const log = { info: () => undefined, warn: (event: string) => void lost.push(event) };
     const delivered = await worker({ ...NEVER_POLLED, log });
@@ -52,7 +52,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
     await until(() => delivered.length === 1);
     await place.rows(`SELECT pg_terminate_backend(pid) FROM (SELECT ${LISTENERS}) AS listeners`);
     await until(() => lost.length === 1);
-    // Nobody listens: it is found when somebody does again.
+    // No process is listening: the wake-up is found after a process reconnects.
     await scheduling.schedule(aboutGeneration(uuidAt(2)), Date.now());
     await until(() => delivered.length === 2);
     await listening(1);
@@ -61,7 +61,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
     expect(lost).to.deep.equal(['wake-up stream lost']);
   });
 
-  it('end the connection when they stop', async () => {
+  it('close the connection when they stop', async () => {
     const wakeUps = await place.open();
     await wakeUps.start(async () => undefined, 1);
     await listening(1);
@@ -69,7 +69,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
     await listening(0);
   });
 
-  it('notice a connection that hears nothing, and poll meanwhile', async function pooled() {
+  it('detect a connection that receives no notifications, and poll meanwhile', async function pooled() {
     const { hostname, port, pathname } = new URL(place.url);
     const pooler = await orSkip(
       this,
@@ -101,7 +101,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
     }
   });
 
-  it('keep the connection while it hears', async () => {
+  it('keep the connection while it receives notifications', async () => {
     const lost: unknown[] = [];
     const log = { info: () => undefined, warn: (event: string) => void lost.push(event) };
     const processes = onManualClock();
@@ -113,14 +113,14 @@ describe('AgendaWakeUps in PostgreSQL', () => {
     const before = await pid();
     for (let checks = 0; checks < 4; checks += 1) {
       await processes.clock.advance(15_000);
-      // The answer comes by a connection of its own.
+      // The notification arrives on a separate connection.
       await elapsed(50);
     }
     expect(await pid()).to.equal(before);
     expect(lost).to.deep.equal([]);
   });
 
-  it('announce many wake-ups with few notifications, and none that comes due much later', async () => {
+  it('announce many wake-ups with few notifications, and do not announce one that is due much later', async () => {
     await withClient(place.url, async (listener) => {
       let heard = 0;
       listener.on('notification', () => {
@@ -142,7 +142,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
     });
   });
 
-  it('are taken once, by many at the same time', async () => {
+  it('are each taken once by concurrent processes', async () => {
     const takers = await Promise.all(Array.from({ length: 8 }, () => place.openStore(clock, 600_000)));
     const [first = await place.openStore(clock, 600_000)] = takers;
     await Promise.all(Array.from({ length: 200 }, (_, n) => first.put(uuidAt(n), clock.now() - n)));
@@ -162,7 +162,7 @@ describe('AgendaWakeUps in PostgreSQL', () => {
     expect(taken.flat().toSorted()).to.deep.equal(Array.from({ length: 200 }, (_, n) => uuidAt(n)).toSorted());
   });
 
-  it('leave the next statement of a connection as durable as before', async () => {
+  it('do not change the durability of the next statement on a connection', async () => {
     const connections = place.connect({ poolSize: 1 });
     const { store } = await new PostgresWakeUps(connections).open({ clock, holdMs: 1_000, wokenBy: 'notifications' });
     await store.put(uuidAt(1), 0);
@@ -213,7 +213,7 @@ describe('WakeUpRows while no replica confirms a write', () => {
       await listener.query('LISTEN darkroom_wake_ups');
       await place.rows(`ALTER SYSTEM SET synchronous_standby_names = 'absent'`);
       await place.rows('SELECT pg_reload_conf()');
-      // The server's processes read the setting one after the other.
+      // The processes of the server reload the setting one after the other.
       await until(() =>
         scheduling.put(uuidAt(2), clock.now() + 3_600_000).then(
           () => false,
@@ -245,7 +245,7 @@ describe('PostgresWakeUps', () => {
       (error: unknown) => error,
     );
 
-  it('makes the table, says so, and finds nothing to do the next time', async () => {
+  it('creates the table, reports it, and has nothing to do the next time', async () => {
     const database = new PostgresWakeUps(place.connect());
     expect(await database.missing()).to.deep.equal(['The table darkroom.agenda_wake_ups is missing.']);
     expect(await database.migrate()).to.deep.equal(['Made the table darkroom.agenda_wake_ups.']);

@@ -12,14 +12,14 @@ import { orSkip, type PostgresServer, postgresServer } from '../../servers/serve
 import { type AgendaPlace, PATIENCE_MS, PendingRequests, type ProcessOptions } from './agenda-place.js';
 import { PostgresConnection, type PostgresOptions } from '../../../adapters/postgres/connection.js';
 
-/** Processes over a database of PostgreSQL. */
+/** Processes over a PostgreSQL database. */
 export class PostgresAgendaPlace implements AgendaPlace {
   readonly name: string;
   private database: FreshPostgresDatabase | undefined;
   private readonly opened = new Map<AgendaWakeUps, Connections>();
   private readonly connections: Connections[] = [];
 
-  /** Calls that need the server are given up after `patienceMs`. */
+  /** Calls fail if the server has not answered after `patienceMs`. */
   constructor(
     private readonly version: '18' | '15',
     readonly wokenBy: 'notifications' | 'polling',
@@ -42,7 +42,7 @@ export class PostgresAgendaPlace implements AgendaPlace {
     return this.database.url;
   }
 
-  /** What the database lends to another process. */
+  /** Opens the connections of another process. */
   connect({ pending = new PendingRequests(), ...options }: ConnectionsOptions = {}): Connections {
     const connections = new Connections({ url: this.url, timeoutMs: this.patienceMs, ...options }, pending);
     this.connections.push(connections);
@@ -81,7 +81,7 @@ export class PostgresAgendaPlace implements AgendaPlace {
     return (await this.rows(`SELECT at FROM ${TABLE} WHERE subject = $1`, [key]))[0]?.['at'] as number | undefined;
   }
 
-  /** The rows of a statement of the test's own. */
+  /** Runs a statement for the test, and returns the rows. */
   async rows(sql: string, values: readonly string[] = []) {
     const connections = this.connect();
     try {
@@ -133,7 +133,7 @@ export class Connections implements LentPostgres {
     return client;
   };
 
-  /** For ever. Answers that are under way do not arrive. */
+  /** Disconnects permanently. Pending answers do not arrive. */
   async cut(): Promise<void> {
     if (this.isCut) return;
     this.isCut = true;

@@ -25,12 +25,12 @@ import {
 
 export type Stores = Pick<Ports, DatabasePort>;
 
-/** One call on a port. Its arguments depend on nothing but the draw and what the first of the stores has. */
+/** One call on a port. Its arguments depend only on the random draw and on the records of the first store. */
 export class PortCall {
   constructor(
     private readonly title: string,
     private readonly args: unknown,
-    /** Calls the port of `stores`; what is read for its arguments is read from `first`. */
+    /** Calls the port of `stores`; arguments that depend on stored records are read from `first`. */
     readonly run: (stores: Stores, first: Stores) => Promise<unknown>,
   ) {}
 
@@ -47,14 +47,14 @@ function call<A>(
   return args.map((drawn) => new PortCall(title, drawn, (stores, first) => run(stores, drawn, first)));
 }
 
-/** The ids of records are few, so that calls meet. */
+/** There are few record ids, so that calls often concern the same record. */
 const number = fc.integer({ min: 1, max: 4 });
-/** How far the expected version of a write is from the stored one. */
+/** The difference between the expected version of a write and the stored version. */
 const off = fc.constantFrom(0, 0, 0, 1, -1);
 const time = fc.integer({ min: 0, max: 12 });
 const limit = fc.constantFrom(1, 2, 3, 1_000);
 
-/** What core lets clients and operators send where a column has it: of any length and language, in no order of a language. */
+/** Texts that core accepts and a column stores: of any length and language, and not in the sort order of a language. */
 const TEXTS = [
   '',
   'a',
@@ -76,14 +76,14 @@ const TEXTS = [
   '水'.repeat(128),
   '😀'.repeat(64),
 ];
-/** Texts that core refuses, in lookups that it does not see and in records that are stored as JSON. */
+/** Texts that core refuses, for lookups that core does not check and for records that are stored as JSON. */
 const REFUSED_TEXTS = ['nobody\0', 'no\0body', '\ud800', 'a\udfff'];
 const few = { weight: 3, arbitrary: fc.constantFrom('a', '😀') };
 const text = fc.oneof(few, fc.constantFrom(...TEXTS));
 const filledText = fc.oneof(few, fc.constantFrom(...TEXTS.filter((one) => one !== '')));
 const anyText = fc.oneof(few, fc.constantFrom(...TEXTS, ...REFUSED_TEXTS));
 
-/** What is no id as we write them, though some databases take it for one. */
+/** Texts that are not ids in our form, although some databases accept them as UUIDs. */
 const NO_IDS = [
   '',
   'x',
@@ -96,10 +96,10 @@ const NO_IDS = [
   '😀',
 ];
 const known = number.map(uuidAt);
-/** What a client may name in a request. */
+/** Ids that a client may send in a request. */
 const id = fc.oneof({ weight: 6, arbitrary: known }, fc.constantFrom(...NO_IDS));
 
-/** A page, from its beginning or behind a cursor that may be of another list or of none. */
+/** A page request without a cursor, or with one that may belong to another list or to no list. */
 const pageOf = (cursor: fc.Arbitrary<string>): fc.Arbitrary<PageRequest> =>
   fc.record({ limit, cursor }, { requiredKeys: ['limit'] });
 const idPage = pageOf(known);
@@ -109,10 +109,10 @@ const createdCursor = fc.oneof(
 );
 const sequenceCursor = fc.constantFrom('0', '1', '2', '5', 'x', '', '1e3', '9007199254740993', '\0');
 
-/** Those that can have a cap. */
+/** The credentials that can have a cap. */
 const capped = fc.constantFrom(uuidAt(901), uuidAt(902), 'grant-3_X');
 
-/** The version that a write expects: the one that `read` finds in the first store, or one beside it. */
+/** The version that a write expects: the one that `read` finds in the first store plus `offset`, at least 0. */
 async function expected(read: Promise<{ readonly version: number } | null>, offset: number): Promise<number> {
   return Math.max(0, ((await read)?.version ?? 0) + offset);
 }
@@ -198,7 +198,7 @@ const acceptances = [
       const claimed = await Promise.all(batch.claims.map((one) => stores.claims.read(one)));
       const outcome = await stores.acceptances.accept(batch);
       if (outcome.outcome === 'accepted') return { ...outcome, existing: inAnyOrder(outcome.existing) };
-      // A store may keep the claims of what it did not accept, or not.
+      // A store may or may not keep the claims of a batch that it did not accept.
       const added = batch.claims.filter((_, index) => claimed[index] === null);
       await Promise.all(added.map((one) => stores.claims.remove(one, 0)));
       return outcome.outcome === 'taken' ? inAnyOrder(outcome.taken) : outcome.outcome;
@@ -220,7 +220,7 @@ interface DrawnChange {
   readonly isRenamed: boolean;
 }
 
-/** A change as core makes them: it opens no hold that is open, and numbers entries without gaps. */
+/** A change as core makes it: it does not open a hold twice, and it numbers entries without gaps. */
 async function changeOf(drawn: DrawnChange, { accounts: port }: Stores): Promise<AccountChange> {
   const account = (await port.read(uuidAt(drawn.n))) ?? anAccount(drawn.n);
   const { amount, trace, words } = drawn;
@@ -278,7 +278,7 @@ const generation = fc
     hasTrace: fc.boolean(),
   })
   .map(({ n, isTombstone, hasTrace, parameter, unchargedBytes, ...values }) => {
-    // These stay as they are while there is a generation; two were created at the same time.
+    // These fields never change during the life of a generation; two generations have the same creation time.
     const of = { accountId: uuidAt((n % 2) + 1), appId: uuidAt((n % 2) + 1), createdAt: n === 4 ? 1 : n };
     const [modelKey, clientTraceId] = n < 3 ? ['a', '😀'] : ['😀', 'a'];
     if (isTombstone) return aTombstone(n, { ...of, dueAt: values.dueAt });
@@ -314,7 +314,7 @@ const generations = [
   call('generations.read', id, ({ generations: port }, of) => port.read(of)),
   call('generations.replace', fc.tuple(generation, off), async ({ generations: port }, [next, offset], first) => {
     const stored = await first.generations.read(next.generationId);
-    // A tombstone stays one, and no ended generation goes on.
+    // A tombstone stays a tombstone, and a generation does not change after it has ended.
     if (stored?.kind === 'void' && next.kind === 'generation') return null;
     if (stored?.kind === 'generation' && isTerminal(stored.status)) return null;
     const from = Math.max(0, (stored?.version ?? 0) + offset);
@@ -397,7 +397,7 @@ const uploads = [
     port.remove(of, await expected(first.uploads.read(of), offset)),
   ),
   call('uploads.due', fc.tuple(time, limit), async ({ uploads: port }, [now, most]) =>
-    // Those of one time are in no order.
+    // Records with the same time have no defined order.
     (await port.due(now, most)).map(({ dueAt }) => dueAt),
   ),
   call('uploads.usage', fc.tuple(known, known), ({ uploads: port }, [account, app]) => port.usage(account, app)),
@@ -439,7 +439,7 @@ const credentials = [
 
 const email = fc.constantFrom('a@b', 'ä@b', 'A@b', '水@水', `${'x'.repeat(250)}@b`);
 const identity = fc.record({ issuer: fc.constantFrom('https://one', 'https://two'), subject: filledText });
-/** Each identity has a time of its own, as those of one time are in no order. */
+/** Each identity has a different time, because records with the same time have no defined order. */
 const linkedAt = new Map<string, number>();
 const linked = ({ issuer, subject }: { readonly issuer: string; readonly subject: string }, personId: string) => {
   const key = `${issuer} ${subject}`;
@@ -474,16 +474,16 @@ const people = [
 ];
 
 const kind = fc.constantFrom('code', 'session');
-/** What a client presents. */
+/** The key of an artefact as a client sends it. */
 const artefactKey = fc.record({ kind, id: fc.oneof({ weight: 4, arbitrary: number.map(String) }, anyText) });
-/** One that was looked for before. */
+/** The key of an artefact that an earlier lookup may have returned. */
 const foundKey = fc.record({ kind, id: fc.oneof({ weight: 4, arbitrary: number.map(String) }, text) });
 const artefacts = [
   call(
     'artefacts.put',
     fc.record({ n: number, kind, group: number, owner: filledText, alias: filledText, removeAt: time, data: anyText }),
     ({ artefacts: port }, { n, group, data, ...values }) =>
-      // Each has a time of its own, as those of one time are in no order.
+      // Each artefact has a different time, because records with the same time have no defined order.
       port.put(anArtefact(n, { ...values, id: String(n), group: `group ${group}`, data: { data }, createdAt: n })),
   ),
   call('artefacts.find', artefactKey, ({ artefacts: port }, key) => port.find(key)),
@@ -626,7 +626,7 @@ const search = [
   ),
 ];
 
-/** For lists of which a port does not say the order. */
+/** Sorts a list whose order the port does not define. */
 function inAnyOrder<T extends object>(items: readonly T[]): readonly T[] {
   const keyed = items.map((item) => [JSON.stringify(item, Object.keys(item).toSorted()), item] as const);
   return keyed.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
@@ -647,7 +647,7 @@ const PORTS = [
   search,
 ];
 
-/** Calls on two of the ports of a database, so that they meet. */
+/** Calls on two ports of a database, so that calls on the same port are frequent. */
 export const history: fc.Arbitrary<readonly PortCall[]> = fc
   .tuple(fc.constantFrom(...PORTS), fc.constantFrom(...PORTS))
   .chain(([one, other]) => fc.array(fc.oneof(...one, ...other), { maxLength: 120, size: 'max' }));

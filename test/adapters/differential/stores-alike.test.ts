@@ -11,9 +11,9 @@ import { POSTGRES_LANES, PostgresPlace } from '../postgres/on-postgres.js';
 import { temporaryFolder } from '../sqlite/sqlite-subject.js';
 import { history, type PortCall, type Stores } from './port-calls.js';
 
-// Goal: one history of calls has the same results on every database, errors among them, whatever texts, ids and cursors it
-// has: what a client sees does not depend on the operator's choice of a database.
-// Method: random calls on all ports, made one after the other on each database, each starting empty.
+// Goal: a history of calls has the same results and errors on every database, for any texts, ids and cursors: what a client
+// sees does not depend on the database that the operator chooses.
+// Method: random calls on all ports, made one after the other on databases that are empty at first.
 
 interface Place {
   readonly name: string;
@@ -67,7 +67,7 @@ describe('All databases', () => {
   });
   after(() => Promise.all(places.map((place) => place.remove())));
 
-  it('return the same, call by call', async () => {
+  it('return the same result for each call', async () => {
     await forAll(sizeOf('storeHistories'), [history], async (calls) => {
       const opened = await Promise.all(places.map((place) => place.open()));
       try {
@@ -78,7 +78,7 @@ describe('All databases', () => {
     });
   });
 
-  /** The arguments are read from the first of them, so it has the call last. */
+  /** Calls the first store last, because the arguments are read from it. */
   async function compare(call: PortCall, index: number, opened: readonly Opened[]): Promise<void> {
     const first = opened[0]!.stores;
     const others = await Promise.all(opened.slice(1).map(({ stores }) => outcomeOf(call.run(stores, first))));
@@ -88,7 +88,7 @@ describe('All databases', () => {
   }
 });
 
-/** What a call returns, or the kind of error that it ends with: messages are the databases' own. */
+/** The result of a call, or the kind of its error: the messages of databases differ. */
 async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return { returned: await call };

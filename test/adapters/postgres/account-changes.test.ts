@@ -4,13 +4,13 @@ import type { AcceptanceBatch } from '../../../core/ports/stores.js';
 import { aChange, aClaim, aGeneration, anAccount, ATTRIBUTION, uuidAt } from '../../fixtures/stored-records.js';
 import { onPostgres } from './on-postgres.js';
 
-// Goal: changes of accounts that are asked for together, and so written by one statement, each have the outcome that they have
-// alone, whatever becomes of the others.
-// Method: one turn of the event loop asks for a change of each kind of outcome; the stores show what was written.
+// Goal: account changes that are requested together are written by one statement, and each has the same outcome as on its own,
+// regardless of the outcomes of the others.
+// Method: one turn of the event loop requests a change for each kind of outcome; the test reads what the stores have written.
 
 const CREDITS = 4;
 const at = 1_700_000_000_000;
-/** Numbers of accounts, and of their generations behind a thousand. */
+/** Account numbers; the number of an account's generation is higher by a thousand. */
 const [FINE, MOVED_ON, TAKEN, EXISTING, WRONG, SETTLED] = [1, 2, 3, 4, 5, 6];
 const ALL = [FINE, MOVED_ON, TAKEN, EXISTING, WRONG, SETTLED];
 
@@ -50,7 +50,7 @@ onPostgres('Changes of accounts', (place) => {
     for (const n of ALL) await stores.accounts.create(accountAt(n));
   });
 
-  it('in one statement have each its own outcome', async () => {
+  it('in one statement each have their own outcome', async () => {
     await stores.accounts.apply(aChange(accountAt(MOVED_ON)));
     await stores.claims.insert({ ...claimOf(TAKEN), subjectId: uuidAt(9_000) });
     await stores.generations.insert(aGeneration(1_000 + EXISTING, { version: 7 }));
@@ -66,7 +66,7 @@ onPostgres('Changes of accounts', (place) => {
       stores.acceptances.accept(batchOf(MOVED_ON)),
       stores.acceptances.accept(batchOf(TAKEN)),
       stores.acceptances.accept(batchOf(EXISTING)),
-      // The server has no text with a NUL.
+      // PostgreSQL cannot store a text with a NUL.
       stores.acceptances.accept(batchOf(WRONG, 'trace \0')),
       stores.accounts.apply(settling),
     ]);
@@ -103,7 +103,7 @@ onPostgres('Changes of accounts', (place) => {
     expect((await stores.accounts.read(uuidAt(WRONG)))?.version).to.equal(0);
   });
 
-  it('of one account follow each other', async () => {
+  it('of one account are applied in order', async () => {
     const account = accountAt(FINE);
     const versions = Array.from({ length: 20 }, (_, version) => version);
     const outcomes = await Promise.all(

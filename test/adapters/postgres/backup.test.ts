@@ -1,8 +1,8 @@
 /**
- * Goal: what docs/operating/backup.md says of PostgreSQL is a whole backup: a dump, or a copy of the server's files, made while
- * the service writes, is restored to stores that return what they did.
- * Method: filled stores are dumped by the programs of PostgreSQL where this machine has them, and the files of a server in
- * use are copied to another one, which becomes a primary of its own.
+ * Goal: the backups of PostgreSQL in docs/operating/backup.md are complete: a dump, or a copy of the server's files, that is
+ * made while the service writes is restored to stores that return the same records.
+ * Method: pg_dump dumps filled stores, if this machine has it; and the files of a running server are copied to another server,
+ * which is promoted to a primary.
  */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
@@ -20,14 +20,14 @@ import { orSkip, postgresServer } from '../../servers/servers.js';
 const FOLDERS = ['/usr/lib/postgresql/15/bin', ...(process.env['PATH'] ?? '').split(':')];
 const run = promisify(execFile);
 
-/** A program of version 15, which dumps servers of that version; undefined where there is none. */
+/** The path of a program of PostgreSQL 15, which can dump servers of that version; undefined if there is none. */
 async function programOf15(name: string): Promise<string | undefined> {
   const path = FOLDERS.map((folder) => join(folder, name)).find((one) => existsSync(one));
   if (path === undefined) return undefined;
   return (await run(path, ['--version'])).stdout.includes(' 15.') ? path : undefined;
 }
 
-/** Writes records until it is stopped. */
+/** Writes records until `stop`, which returns their number. */
 function writing(stores: PostgresStores): { stop(): Promise<number> } {
   const stopped = new AbortController();
   const written = (async () => {
@@ -51,7 +51,7 @@ describe('a dump of PostgreSQL', () => {
     for (const database of databases) await database.drop();
   });
 
-  it('made by pg_dump in use is restored by pg_restore, and can be opened without a migration', async function dump() {
+  it('that pg_dump makes during writes is restored by pg_restore, and opens without a migration', async function dump() {
     const [dumping, restoring] = [await programOf15('pg_dump'), await programOf15('pg_restore')];
     if (dumping === undefined || restoring === undefined) {
       console.log('      skipped: pg_dump and pg_restore of version 15 are not on this machine');
@@ -92,7 +92,7 @@ describe('a copy of the files of PostgreSQL', () => {
   });
   after(() => cluster?.close());
 
-  it('in use is a server of its own, with all that was written before', async () => {
+  it('that is made during writes starts as a separate server, with every earlier record', async () => {
     await migrated({ url: cluster.urlOf('a') });
     const stores = await openPostgres({ url: cluster.urlOf('a') });
     await fillStores(stores);

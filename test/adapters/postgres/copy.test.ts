@@ -1,8 +1,8 @@
 /**
- * Goal: what is copied from SQLite or MongoDB into PostgreSQL is all of an installation, and every port returns the same there;
- * a target in use is refused, and one whose copy has not finished serves nothing and is copied into again.
- * Method: records of every kind, written through the ports of one database, are copied row by row, and read through the ports
- * of the other and compared. The tables of each schema are compared with those that are copied.
+ * Goal: a copy from SQLite or MongoDB to PostgreSQL includes the whole installation, and every port returns the same records
+ * there. A target in use is refused. A target with an unfinished copy cannot be opened, and the copy can be started again.
+ * Method: records of every kind are written through the ports of one database, copied, read through the ports of the other, and
+ * compared. The tables of each schema are compared with the list of copied tables.
  */
 import { expect } from 'chai';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { freshPostgresDatabase, type FreshPostgresDatabase } from '../../servers
 import { orSkip, postgresServer } from '../../servers/servers.js';
 import { onMongo } from '../mongo/on-mongo.js';
 
-/** Made again from what is copied, or of a database itself. */
+/** Tables that are rebuilt from copied ones, or that belong to the database itself. */
 const LEFT_OUT = [
   'installation',
   'migrations',
@@ -70,7 +70,7 @@ function copies(title: string, source: () => Promise<Source>) {
         await database?.drop();
       });
 
-      it('that is cut is refused by every opening, and starts over', async () => {
+      it('that is interrupted cannot be opened, and starts again', async () => {
         const target = await openCopyTarget({ url: database.url });
         await copied(from, target);
         const second = await openCopyTarget({ url: database.url }).catch((error: Error) => error.message);
@@ -82,7 +82,7 @@ function copies(title: string, source: () => Promise<Source>) {
           );
       });
 
-      it('has every row, and returns the same by every port', async () => {
+      it('has every row, and returns the same records from every port', async () => {
         const target = await openCopyTarget({ url: database.url });
         await copied(from, target);
         for (const table of COPIED_TABLE_NAMES) {

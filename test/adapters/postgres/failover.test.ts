@@ -1,7 +1,7 @@
 /**
- * Goal: one process loses nothing that it was told is written, goes on without a restart after a failover, never works on a
- * former primary, and always ends its calls in time. Method: stores that know all hosts of a real cluster with synchronous
- * replication, whose servers are killed, frozen, promoted and started again.
+ * Goal: a process loses no acknowledged write, continues after a failover without a restart, never uses a former primary, and
+ * ends every call within its time limit. Method: stores that are configured with all hosts of a real cluster with synchronous
+ * replication; its servers are killed, frozen, promoted and restarted.
  */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,11 +13,11 @@ import { PostgresCluster } from '../../servers/postgres-cluster.js';
 import { orSkip } from '../../servers/servers.js';
 
 const TIMEOUT_MS = 1_000;
-/** What a busy machine may add to it. */
+/** Extra time allowed on a busy machine. */
 const SLACK_MS = 2_000;
 const POOL_SIZE = 4;
 const CALLERS = 30;
-/** The search for a primary asks each server by a connection of its own, and may have one more for a write. */
+/** Connections of the search for a primary: one to each server, and possibly one more for a write. */
 const SEARCHING = 3;
 const LOOK_EVERY_MS = 20;
 
@@ -38,7 +38,7 @@ describe('failover of PostgreSQL', () => {
 
   const options = () => ({ url: cluster.url, replicas: 1 as const, poolSize: POOL_SIZE, timeoutMs: TIMEOUT_MS });
 
-  /** The number of an account that was written. */
+  /** Writes an account, and returns its number. */
   async function write(into = stores): Promise<number> {
     made += 1;
     const number = made;
@@ -48,7 +48,7 @@ describe('failover of PostgreSQL', () => {
 
   const isThere = async (number: number, from = stores) => (await from.accounts.read(uuidAt(number))) !== null;
 
-  /** Tries until it is written. */
+  /** Retries until an account is written. */
   async function written(into = stores): Promise<number> {
     for (;;) {
       try {
@@ -59,7 +59,7 @@ describe('failover of PostgreSQL', () => {
     }
   }
 
-  /** Writes by many at once until `isOver`, and returns what was acknowledged, and how long each failed call took. */
+  /** Writes concurrently until `isOver`; returns the acknowledged accounts and the duration of each failed call. */
   async function underLoad(isOver: () => boolean) {
     const acknowledged: number[] = [];
     const failedMs: number[] = [];
@@ -78,13 +78,13 @@ describe('failover of PostgreSQL', () => {
     return { acknowledged, failedMs };
   }
 
-  /** The replica takes over, and waits for no other one. */
+  /** Promotes the replica, whose writes then wait for no other server. */
   async function failOver(): Promise<void> {
     await cluster.promote('b');
     await cluster.setSynchronousStandbyNames('');
   }
 
-  it('continues on the replica after a crash of the primary, with all that was acknowledged', async () => {
+  it('continues on the replica after a crash of the primary, with every acknowledged write', async () => {
     let isOver = false;
     const load = underLoad(() => isOver);
     await sleep(300);
@@ -97,11 +97,11 @@ describe('failover of PostgreSQL', () => {
     for (const number of [...acknowledged, after]) expect(await isThere(number), String(number)).to.equal(true);
   });
 
-  it('never uses a former primary that was started again', async () => {
+  it('never uses a former primary that was restarted', async () => {
     await cluster.kill('a');
     await failOver();
     await written();
-    // It says that it takes writes, and nothing keeps it from acknowledging them.
+    // The former primary reports that it accepts writes, and could acknowledge them.
     await cluster.restart('a');
     const [own] = await onNode('a', 'SELECT pg_is_in_recovery() AS "isReplica"');
     expect(own?.['isReplica']).to.equal(false);
@@ -140,7 +140,7 @@ describe('failover of PostgreSQL', () => {
     for (const number of [before, after, ...acknowledged]) expect(onPrimary).to.include(uuidAt(number));
   });
 
-  it('leaves a former primary that was frozen, also if it only reads', async () => {
+  it('leaves a former primary that was frozen, even if it only reads', async () => {
     await write();
     await cluster.freeze('a');
     await failOver();
@@ -164,7 +164,7 @@ describe('failover of PostgreSQL', () => {
       cancelled = row?.['cancelled'];
     }
     expect(await writing).to.match(/wait for its replica was cancelled/);
-    // It was written, and would be lost by a failover.
+    // The primary has the account, but a failover would lose it.
     expect(await accountsOn('a')).to.include(uuidAt(made));
     cluster.thaw('b');
     await written();
@@ -186,11 +186,11 @@ describe('failover of PostgreSQL', () => {
       await written();
       isOver = true;
       await load;
-      // Those of the time before the outage may still be waiting.
+      // Connections from before the outage may still be waiting.
       expect(await most).to.be.within(1, 2 * POOL_SIZE + SEARCHING);
     });
 
-  /** The most connections to the primary that it had at a time. */
+  /** The highest number of concurrent client connections to the primary. */
   async function mostConnections(isOver: () => boolean): Promise<number> {
     let most = 0;
     await withClient(cluster.urlOf('a'), async (client) => {
@@ -211,7 +211,7 @@ describe('failover of PostgreSQL', () => {
   const onNode = (name: string, statement: string) => queryOnce(cluster.urlOf(name), statement);
 });
 
-/** Returns the message. */
+/** Expects StoreUnavailable, and returns its message. */
 async function expectUnavailable(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => undefined,

@@ -1,7 +1,7 @@
 /**
- * Goal: a server whose disk is full loses nothing that was acknowledged, its calls end as unavailable, and work goes on by itself
- * when there is room again. Method: a server on a small file system of its own, which another file fills; first the tables cannot
- * grow, then the log of the server cannot, and the server ends.
+ * Goal: a server with a full disk loses no acknowledged write, calls fail as unavailable, and work continues without
+ * intervention when there is space again. Method: a server on its own small file system, which another file fills. First the
+ * tables cannot grow; then the write-ahead log cannot grow, and the server exits.
  */
 import { expect } from 'chai';
 import { execFile, execFileSync } from 'node:child_process';
@@ -19,11 +19,11 @@ import { ServerProcess } from '../../servers/server-process.js';
 
 const DISK_MEBIBYTES = 200;
 const TIMEOUT_MS = 2_000;
-/** As little log as the server may keep: two files of 16 MiB. */
+/** The smallest write-ahead log that the server allows: two files of 16 MiB. */
 const LITTLE_LOG = 'wal_keep_size = 0\nmin_wal_size = 32MB\nmax_wal_size = 32MB';
 const CALLERS = 4;
 const LOOK_EVERY_MS = 50;
-/** Much for an account, so that the table grows soon. */
+/** A long account name, so that the table grows quickly. */
 const NAME = 'x'.repeat(1_000);
 
 describe('a full disk of PostgreSQL', () => {
@@ -76,7 +76,7 @@ describe('a full disk of PostgreSQL', () => {
     acknowledged.push(number);
   }
 
-  /** Many at once write until each of them was told that the store is unavailable; returns why. */
+  /** Writes concurrently until every caller receives StoreUnavailable; returns the messages. */
   async function untilRefused(): Promise<readonly string[]> {
     const caller = async () => {
       for (;;) {
@@ -117,12 +117,12 @@ describe('a full disk of PostgreSQL', () => {
     await expectAll();
   });
 
-  it('ends while its log cannot grow, and goes on with all that was acknowledged once there is room', async () => {
+  it('exits while its log cannot grow, and after a restart with free space has every acknowledged write', async () => {
     fill();
     const own = new pg.Client({ connectionString: server.url });
     own.on('error', () => undefined);
     await own.connect();
-    // Each begins a new file of the log.
+    // Each statement starts a new log file.
     while (server.pid !== undefined) {
       await own
         .query(`SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000)), pg_switch_wal()`)

@@ -25,19 +25,19 @@ import { ServerProcess } from '../../servers/server-process.js';
 import { POSTGRES_LANES } from './on-postgres.js';
 import { orSkip, postgresServer, toxiproxyServer } from '../../servers/servers.js';
 
-/** Longer than a busy machine needs, and short enough that a lost server is soon noticed. */
+/** Longer than a busy machine needs, and short enough to detect a lost server soon. */
 const TIMEOUT_MS = 2_000;
 /** Far longer than any wait of a test. */
 const PATIENCE_MS = 600_000;
 
-/** The connection of one process, and what it uses. */
+/** The connection of one process, and the ports that use it. */
 interface Process {
   readonly connection: PostgresConnection;
   readonly changes: PostgresGenerationChanges;
   readonly generations: PostgresGenerationStore;
 }
 
-/** The processes of a test, all of which end with it. */
+/** The processes of a test, which all end with the test. */
 class Processes {
   private readonly opened: Process[] = [];
 
@@ -74,12 +74,12 @@ async function migrate(url: string): Promise<void> {
   }
 }
 
-// Goal: PostgreSQL keeps the contract of generation changes, also for records that are large or strange, over links and
-// servers that fail, and leaves nothing on the server.
-// Method: several processes' connections to one database; a proxy that fails; a server that is killed; the server's own
-// lists of slots and connections.
+// Goal: PostgreSQL fulfils the contract of generation changes, including for large and unusual records and after failures of
+// links and servers, and leaves nothing behind on the server.
+// Method: connections of several processes to one database; a proxy that fails; a server that is killed; the server's views of
+// replication slots and connections.
 
-/** Each version that this run uses. */
+/** The PostgreSQL versions of this run. */
 const VERSIONS = [...new Set(POSTGRES_LANES.map(({ version }) => version))];
 
 for (const version of VERSIONS)
@@ -110,7 +110,7 @@ for (const version of VERSIONS)
     };
     generationChangesContract(subject);
 
-    it('are reported whole: of 1 MB, and with half a character', async () => {
+    it('are reported completely: with 1 MB, and with half a character', async () => {
       const process = processes.open(database.url);
       const told = await followed(process);
       const records = [
@@ -122,7 +122,7 @@ for (const version of VERSIONS)
       expect(told.records).to.deep.equal(records);
     });
 
-    it('are not reported of an update that leaves a large record as it was', async () => {
+    it('are not reported for an update that does not change a large record', async () => {
       const process = processes.open(database.url);
       const told = await followed(process);
       const large = aGeneration(1, { prompt: randomBytes(100_000).toString('hex') });
@@ -133,7 +133,7 @@ for (const version of VERSIONS)
       expect(told.records).to.deep.equal([large, { ...large, version: 1 }]);
     });
 
-    it('are received by each of four followers of two processes: 1,000 at once', async () => {
+    it('are received by each of four followers in two processes, 1,000 at once', async () => {
       const [one, other] = [processes.open(database.url), processes.open(database.url)];
       const told = [await followed(one), await followed(one), await followed(other), await followed(other)];
       const numbers = Array.from({ length: 1_000 }, (_, n) => n + 1);
@@ -161,7 +161,7 @@ for (const version of VERSIONS)
         'SELECT temporary, active_pid FROM pg_replication_slots WHERE database = current_database()',
       );
 
-    it('take one slot, which goes with its connection', async () => {
+    it('use one slot, which is removed with its connection', async () => {
       const process = processes.open(database.url);
       const told = await followed(process);
       const [slot, ...others] = await slots();
@@ -175,7 +175,7 @@ for (const version of VERSIONS)
       expect(told.interruptions).to.equal(2);
     });
 
-    it('open once transactions that write have ended, and leave nothing behind before that', async () => {
+    it('open after all writing transactions have ended, and leave nothing behind before that', async () => {
       await withClient(database.url, async (client) => {
         await client.query('BEGIN');
         await client.query('SELECT pg_current_xact_id()');
@@ -191,7 +191,7 @@ for (const version of VERSIONS)
         closed.changes.follow(never);
         await until(waitsForTransaction);
         closed.changes.close();
-        // The server does not see that its client has gone while it waits for the transaction.
+        // The server does not notice the disconnect of the client while it waits for the transaction.
         await until(async () => (await slots()).length === 0);
         open.changes.follow(told);
         await until(waitsForTransaction);
@@ -201,7 +201,7 @@ for (const version of VERSIONS)
       });
     });
 
-    it('are there for a role that may replicate, and may do nothing else', async () => {
+    it('are available to a role that has only the replication privilege', async () => {
       const role = `replicates_${randomBytes(4).toString('hex')}`;
       const url = new URL(database.url);
       url.username = role;
@@ -257,7 +257,7 @@ for (const version of VERSIONS)
         await link.close();
       });
 
-      /** Watches the first generation, and the App that it is of, over the link. */
+      /** Watches the first generation and its App over the link. */
       function watchFirst(): void {
         const { generationId, appId } = aGeneration(1);
         const { generations, changes } = linked;
@@ -292,7 +292,7 @@ for (const version of VERSIONS)
     });
   });
 
-describe('The changes of generations on a PostgreSQL of their own', () => {
+describe('The changes of generations on a dedicated PostgreSQL server', () => {
   const processes = new Processes();
   const servers: ServerProcess[] = [];
 
@@ -308,7 +308,7 @@ describe('The changes of generations on a PostgreSQL of their own', () => {
     for (const server of servers.splice(0)) await server.stop();
   });
 
-  it('are interrupted when the server is killed, and open again after its start', async function killed() {
+  it('are interrupted when the server is killed, and open again after its restart', async function killed() {
     const server = await started(this);
     const process = processes.open(server.url);
     const told = await followed(process);
@@ -324,7 +324,7 @@ describe('The changes of generations on a PostgreSQL of their own', () => {
     expect([told.openings, told.interruptions]).to.deep.equal([2, 1]);
   });
 
-  it('are not there on a server that does not log for logical decoding', async function physical() {
+  it('are not available on a server without logical decoding', async function physical() {
     const server = await started(this, 'wal_level = replica');
     const stores = await openPostgres({ url: server.url });
     expect(stores.generationChanges).to.equal(undefined);
@@ -340,7 +340,7 @@ describe('The changes of generations on a PostgreSQL of their own', () => {
     expect(told.interruptions).to.equal(1);
   });
 
-  it('leave connections to the replicas', async function full() {
+  it('leave replication connections free for the replicas', async function full() {
     const { url } = await started(this, 'max_wal_senders = 5');
     const [one, , third] = [processes.open(url), await followed(processes.open(url)), processes.open(url)];
     await followed(one);
@@ -352,10 +352,10 @@ describe('The changes of generations on a PostgreSQL of their own', () => {
     await until(() => late.openings === 1);
   });
 
-  it('are interrupted when another server answers for the primary', async function former() {
+  it('are interrupted when another server becomes the primary', async function former() {
     const [primary, another] = [await started(this), await started(this)];
     const [before, after] = [processes.open(primary.url), processes.open(another.url)];
-    // As after a failover: the stream stays with the former primary, and statements go to the new one.
+    // This is the state after a failover: the stream stays on the former primary, and statements go to the new one.
     const moved: PostgresDatabase = {
       ask: (...asked) => after.connection.ask(...asked),
       bounded: (operation) => after.connection.bounded(operation),
@@ -370,7 +370,7 @@ describe('The changes of generations on a PostgreSQL of their own', () => {
   });
 });
 
-// Goal: nothing is reported that a failover may still take back, and nothing that is safe is left out.
+// Goal: no change is reported that a failover could still undo, and every change that is safe is reported.
 // Method: a primary and its synchronous replica, which is suspended while a process writes.
 
 describe('The changes of generations on a PostgreSQL with a synchronous replica', () => {
@@ -398,7 +398,7 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
       isWritten = true;
     });
     await until(async () => (await waiting(cluster.urlOf('a'))) === 1);
-    // One that does not wait itself is no sign that those before it are safe.
+    // A later commit that does not wait for the replica does not prove that earlier commits are safe.
     await withClient(cluster.urlOf('a'), async (client) => {
       await client.query('SET synchronous_commit = local');
       await client.query(
@@ -406,7 +406,7 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
         SELECT '${uuidAt(3)}', account, app, kind, version, attention_at, doc FROM darkroom.generations`,
       );
     });
-    // Longer than the longest pause between two looks, and than it takes to hear of a change.
+    // Longer than the longest interval between two checks, and than the delivery of a change.
     await sleep(1_500);
     expect([isWritten, told.records.length]).to.deep.equal([false, 1]);
 
@@ -417,7 +417,7 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
     expect(told.interruptions).to.equal(0);
   });
 
-  it('are reported in the order of the commits, also of a generation that is removed at once', async () => {
+  it('are reported in commit order, including those of a generation that is removed at once', async () => {
     const [reader, writer] = [processes.open(cluster.urlOf('a')), processes.open(cluster.urlOf('a'))];
     const told = await followed(reader);
     for (let n = 1; n <= 50; n += 1) {
@@ -463,7 +463,7 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
     expect(told.records).to.deep.equal([aGeneration(1), aGeneration(2)]);
   });
 
-  it('are given up, and open again later, when more of them wait than fit into memory', async () => {
+  it('are interrupted, and open again later, when too many for the memory limit wait', async () => {
     const [reader, writer] = [processes.open(cluster.urlOf('a')), processes.open(cluster.urlOf('a'), PATIENCE_MS)];
     const told = await followed(reader);
     await cluster.freeze('b');
@@ -481,7 +481,7 @@ describe('The changes of generations on a PostgreSQL with a synchronous replica'
     expect(told.records).to.deep.equal([aGeneration(1)]);
   });
 
-  it('are reported from when an operator lets writes go on without it', async () => {
+  it('are reported after an operator allows writes to continue without it', async () => {
     const [reader, writer] = [processes.open(cluster.urlOf('a')), processes.open(cluster.urlOf('a'), PATIENCE_MS)];
     const told = await followed(reader);
     await cluster.freeze('b');

@@ -16,23 +16,23 @@ import { queryOnce } from '../../servers/postgres-client.js';
 import { orSkip, postgresServer } from '../../servers/servers.js';
 import { POSTGRES_LANES } from './on-postgres.js';
 
-// Goal: a write in a group has the outcome that it has alone, and groups of many writers of the same rows never deadlock.
-// Method: random writes over a map that stands for a table, whose statements take random time and fail at random; then
-// eight processes on a real server, whose own count of deadlocks is known to see one.
+// Goal: a write in a group has the same outcome as on its own, and concurrent groups that write the same rows never deadlock.
+// Method: random writes to a map in place of a table, with statements that take random time and fail at random; then eight
+// processes on a real server, whose deadlock counter is shown to count a deadlock.
 
 const MOST_IN_STATEMENT = 64;
 const MOST_STATEMENTS = 1;
 
-/** One write: onto the version that is stored when it is asked for, or another one. */
+/** One write. It expects the version that is stored at the time of the request, or another version. */
 interface Write {
   readonly key: string;
   readonly number: number;
   readonly versionOff: number;
   /** Whether the server refuses the content of this write. */
   readonly isWrong: boolean;
-  /** Whether the first statement that has it fails as a whole. */
+  /** Whether the first statement that includes it fails as a whole. */
   readonly fails: boolean;
-  /** Turns of the event loop before the next write is asked for. */
+  /** Turns of the event loop before the next write is requested. */
   readonly turns: number;
 }
 
@@ -49,7 +49,7 @@ const writes = fc.array(
 
 type Outcome = 'applied' | 'conflict' | Error;
 
-/** Stands for a table: each key has the count of writes that were applied. */
+/** Replaces a table: it maps each key to the number of applied writes. */
 class Table {
   readonly stored = new Map<string, number>();
   readonly outcomes = new Map<number, Outcome>();
@@ -110,7 +110,7 @@ function wrongData(): Error {
 }
 
 describe('Writes in groups', () => {
-  it('have each the outcome of the statement that had it last, in the order in which they were asked for', async () => {
+  it('each have the outcome of the last statement that included them, in the order of the requests', async () => {
     await forAll(100, [writes, fc.infiniteStream(fc.integer({ min: 0, max: 6 }))], async (drawn, durations) => {
       const table = new Table(() => durations.next().value);
       const grouped = new GroupedWrites<Write, Outcome>({
@@ -126,7 +126,7 @@ describe('Writes in groups', () => {
       for (const [number, outcome] of outcomes.entries()) {
         const { isWrong, versionOff, fails } = drawn[number]!;
         expect(outcome, `write ${number}`).to.equal(table.outcomes.get(number));
-        // Only what is wrong itself is refused, and only what a failing statement had fails.
+        // Only invalid writes are refused, and only writes of a failing statement fail.
         if (outcome instanceof Error && !(outcome instanceof StoreUnavailable)) expect(isWrong).to.equal(true);
         else if (isWrong) expect(outcome).to.be.instanceOf(StoreUnavailable);
         else if (!(outcome instanceof Error)) expect(outcome).to.equal(versionOff === 0 ? 'applied' : 'conflict');
@@ -138,7 +138,7 @@ describe('Writes in groups', () => {
     });
   });
 
-  it('that are asked for in one turn are one statement', async () => {
+  it('that are requested in one turn are one statement', async () => {
     const sizes: number[] = [];
     const grouped = new GroupedWrites<number, number>({
       keyOf: String,
@@ -184,7 +184,7 @@ describe('A write in a group whose time is over', () => {
 const WRITERS = 8;
 const RECORDS = 60;
 const ROUNDS = 4;
-/** The record that another holds until every writer waits. */
+/** The record whose row another connection locks until every writer waits. */
 const HELD = 30;
 
 for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPooled)) {
@@ -225,7 +225,7 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       expect(await deadlocks()).to.equal(0);
     });
 
-    it('apply no sequence of a row of usage twice, and never deadlock', async () => {
+    it('apply no sequence of a usage row twice, and never deadlock', async () => {
       const stores = connections.map((connection) => storesOver(connection).usage);
       const numbers = Array.from({ length: RECORDS }, (_, n) => n + 1);
       await addOthers(
@@ -268,7 +268,7 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       expect(await deadlocks()).to.equal(0);
     });
 
-    it('would be counted if they deadlocked', async () => {
+    it('are counted by the server if they deadlock', async () => {
       const [one, other] = [await connect(), await connect()];
       await one.query('CREATE TABLE locked (id int); INSERT INTO locked VALUES (1), (2)');
       const lock = (client: pg.Client, id: number) => client.query('SELECT FROM locked WHERE id = $1 FOR UPDATE', [id]);
@@ -280,7 +280,7 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       expect(await deadlocks()).to.equal(1);
     });
 
-    /** Rows beside those that are written, so that each of these is found by its key, in the order of the statement. */
+    /** Adds other rows, so that the server finds each written row by its key, in the order of the statement. */
     async function addOthers(table: string, names: string, values: string): Promise<void> {
       await queryOnce(
         place.url,
@@ -289,7 +289,7 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       await queryOnce(place.url, `ANALYZE darkroom.${table}`);
     }
 
-    /** Holds a row until every writer waits for it, or for another writer: were locks taken in any order, they would meet. */
+    /** Locks a row until every writer waits for it or for another writer; locks in different orders would then deadlock. */
     async function beside(row: string, writing: () => Promise<void>): Promise<void> {
       const [holder, observer] = [await connect(), await connect()];
       await holder.query(`BEGIN; SELECT FROM ${row} FOR UPDATE`);
@@ -307,7 +307,7 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
       return client;
     }
 
-    /** The server's own count, once all connections but this one have ended, which report theirs by then. */
+    /** The server's deadlock counter after all other connections have ended, because they report their counts at the end. */
     async function deadlocks(): Promise<number> {
       await Promise.all(connections.map((connection) => connection.close()));
       const client = await connect();
@@ -321,7 +321,7 @@ for (const { title, version } of POSTGRES_LANES.filter(({ isPooled }) => !isPool
   });
 }
 
-/** Every writer writes each version of all records, in an order of its own; returns which of them were applied, by any. */
+/** Every writer writes each version of all records, in its own order; returns the writes that were applied, by any writer. */
 async function contend(
   numbers: readonly number[],
   write: (writer: number, n: number, expected: number) => Promise<'applied' | 'conflict'>,
@@ -332,7 +332,7 @@ async function contend(
     const writing = async (): Promise<void> =>
       void (await Promise.all(
         Array.from({ length: WRITERS }, async (_, writer) => {
-          // Each begins elsewhere, and every other one goes backwards.
+          // Each writer starts at a different record, and every second one writes in reverse order.
           const turned = [...numbers.slice(writer * 7), ...numbers.slice(0, writer * 7)];
           const own = writer % 2 === 0 ? turned : turned.toReversed();
           await Promise.all(
@@ -342,7 +342,7 @@ async function contend(
           );
         }),
       ));
-    // Of the first version there may be no row yet.
+    // Before the first version there may be no row to lock.
     await (expected === 0 ? writing() : beside(writing));
   }
   return applied.toSorted();
@@ -384,7 +384,7 @@ function accountAt(n: number): Account {
   };
 }
 
-/** One credit more, with its entry. */
+/** A change that grants one credit, with its entry. */
 function grantOnto(n: number, expectedVersion: number): AccountChange {
   const [accountId, sequence] = [uuidAt(n), expectedVersion + 1];
   return {

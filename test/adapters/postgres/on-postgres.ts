@@ -18,17 +18,17 @@ interface PostgresLane {
   readonly isPooled: boolean;
 }
 
-/** The ways to PostgreSQL that this run uses; at least the first. */
+/** The PostgreSQL setups of this run; every run includes the first. */
 export const POSTGRES_LANES: readonly PostgresLane[] = [
   { title: 'PostgreSQL 18', version: '18', isPooled: false } as const,
   { title: 'PostgreSQL 15', version: '15', isPooled: false } as const,
   { title: 'PostgreSQL 18 behind PgBouncer', version: '18', isPooled: true } as const,
 ].slice(0, sizeOf('postgresLanes'));
 
-/** Far longer than the server takes on a busy machine. */
+/** Far longer than the server needs on a busy machine. */
 const PATIENCE_MS = 120_000;
 
-/** A database of a suite's own, ready to be used, and the stores that the suite opened on it. */
+/** A migrated database for one suite, and the stores that the suite opens on it. */
 export class PostgresPlace {
   private constructor(
     private readonly database: FreshPostgresDatabase,
@@ -49,19 +49,19 @@ export class PostgresPlace {
     return new PostgresPlace(database, options, connection, `WITH ${emptying.join(', ')} SELECT`);
   }
 
-  /** The stores over the emptied database. */
+  /** Empties the database, and opens the stores. */
   async open(): Promise<PostgresStores> {
     await this.connection.ask(this.emptying);
     this.connection.texts.delete(this.emptying);
     return this.another();
   }
 
-  /** The stores of another process, over the same connections. */
+  /** Opens the stores of another process over the same connections. */
   another(): PostgresStores {
     return storesOver(this.connection);
   }
 
-  /** Checks of all statements that were sent until now. */
+  /** Checks all statements that were sent so far. */
   checkStatements(check: (checks: StatementChecks) => Promise<void>): Promise<void> {
     return withClient(this.database.url, (client) => check(new StatementChecks(client, [...this.connection.texts])));
   }
@@ -72,7 +72,7 @@ export class PostgresPlace {
   }
 }
 
-/** Statements are prepared where the pooler keeps them for its clients, as from version 1.21 it can. */
+/** The options behind a pooler: statements are prepared if it supports that, as PgBouncer 1.21 and later can. */
 async function optionsBehind(
   pooler: ServerProcess,
   { url, database }: FreshPostgresDatabase,
@@ -83,8 +83,8 @@ async function optionsBehind(
 }
 
 /**
- * A suite for each way to PostgreSQL, with its own database, which is dropped afterwards. Every statement is checked against
- * the schema at the end, and must have used an index.
+ * Runs a suite for each PostgreSQL setup, on a new database that is dropped afterwards. At the end every statement is checked
+ * against the schema and must use an index.
  */
 export function onPostgres(title: string, suite: (place: () => PostgresPlace, version: PostgresVersion) => void): void {
   for (const lane of POSTGRES_LANES) {
@@ -118,12 +118,12 @@ export function onPostgres(title: string, suite: (place: () => PostgresPlace, ve
 }
 
 function checking(place: () => PostgresPlace, version: PostgresVersion): void {
-  it('is known to the server, and has results of the types that are read', () =>
+  it('is valid on the server, and returns the types that the stores read', () =>
     place().checkStatements((checks) => checks.expectTypes()));
 
-  // Version 15 does not explain statements whose values are not known.
+  // Version 15 cannot explain a statement without its values.
   if (version === '18')
-    it('finds rows by an index and lists them in its order, with statistics of the tables and without', () =>
+    it('finds rows by an index and lists them in its order, with and without table statistics', () =>
       place().checkStatements(async (checks) => {
         await checks.fill();
         await checks.expectIndexes();
@@ -132,7 +132,7 @@ function checking(place: () => PostgresPlace, version: PostgresVersion): void {
       }));
 }
 
-/** One of the stores of a place, for a contract. */
+/** One store of a place, as the subject of a contract. */
 export function postgresSubject<Port extends object>(
   place: () => PostgresPlace,
   pick: (stores: PostgresStores) => Port,

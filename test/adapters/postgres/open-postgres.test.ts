@@ -29,13 +29,12 @@ import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip, postgresServer } from '../../servers/servers.js';
 import { POSTGRES_LANES } from './on-postgres.js';
 
-// Goal: a server or database that cannot be trusted is refused with one sentence that contains no password; set-up creates
-// the schema once, by any number of processes at once and beside others that use it; and a connection is encrypted where
-// it was asked to be.
-// Method: URLs, databases and servers made invalid in one way each.
+// Goal: a server or database that is not safe to use is refused with one sentence without a password. The set-up creates the
+// schema once, even if many processes run it concurrently or other clients use it. A connection is encrypted if the URL asks.
+// Method: URLs, databases and servers that are each invalid in one way.
 
 const PASSWORD = 'hunter2';
-/** A port that nobody listens on. */
+/** A port without a listener. */
 const DEAF = 9;
 
 /** Each way to open a database. */
@@ -60,7 +59,7 @@ async function faultOf(work: Promise<unknown>): Promise<Error> {
   return outcome as Error;
 }
 
-/** The sentence that a call is refused with. */
+/** The sentence of the error with which a call is refused. */
 async function refusal(work: Promise<unknown>): Promise<string> {
   const fault = await faultOf(work);
   expect(fault).to.be.instanceOf(PostgresRefused);
@@ -70,7 +69,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 describe('A PostgreSQL URL', () => {
   const refused = (url: string) => refusal(Promise.resolve().then(() => readConnectionUrl(url)));
 
-  it('is refused if it is malformed, and not repeated', async () => {
+  it('is refused if it is malformed, and not included in the message', async () => {
     for (const url of [
       '',
       'http://127.0.0.1/x',
@@ -89,12 +88,12 @@ describe('A PostgreSQL URL', () => {
       expect(await refused(url), url).to.include('is invalid');
   });
 
-  it('is refused with a parameter that is not known, by its name', async () => {
+  it('is refused with an unknown parameter, which the message names', async () => {
     expect(await refused(`postgres://u:${PASSWORD}@127.0.0.1/x?connect_timeout=3`)).to.include('connect_timeout');
     expect(await refused(`postgres://u@127.0.0.1/x?password=${PASSWORD}`)).to.include('password');
   });
 
-  it('is refused where it would leave open who answers', async () => {
+  it('is refused if it does not verify the identity of the server', async () => {
     for (const mode of ['require', 'prefer', 'allow', 'verify-ca', 'no-verify', ''])
       expect(await refused(`postgres://u:${PASSWORD}@127.0.0.1/x?sslmode=${mode}`), mode).to.include('verify-full');
     for (const host of ['db.example', '10.0.0.1', '127.0.0.1,10.0.0.1', '[fd00::1]'])
@@ -126,7 +125,7 @@ describe('A PostgreSQL URL', () => {
 });
 
 describe('A PostgreSQL server that cannot be reached', () => {
-  it('is an outage with its address and no password, also if it is one of several', async () => {
+  it('is an outage with its address and no password, even if it is one of several', async () => {
     for (const hosts of [`127.0.0.1:${DEAF}`, `127.0.0.1:${DEAF},127.0.0.1:${DEAF}`]) {
       const fault = await faultOf(openPostgres({ url: `postgres://u:${PASSWORD}@${hosts}/x`, timeoutMs: 200 }));
       expect(fault).to.be.instanceOf(StoreUnavailable);
@@ -134,7 +133,7 @@ describe('A PostgreSQL server that cannot be reached', () => {
     }
   });
 
-  it('is an outage when it accepts connections and never answers, in the time of one operation', async () => {
+  it('is an outage within the time limit of one operation when it accepts connections and never answers', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => {
       silent.listen(0, '127.0.0.1', resolve);
@@ -156,7 +155,7 @@ describe('The settings of a PostgreSQL server', () => {
     readOnly: 'off',
   };
 
-  it('are refused where it is too old, takes no writes, or may lose them', () => {
+  it('are refused if it is too old, accepts no writes, or may lose them', () => {
     expect(serverFault(safe, 0)).to.equal(undefined);
     expect(serverFault({ ...safe, version: 149_999 }, 0)).to.include('15');
     expect(serverFault({ ...safe, readOnly: 'on' }, 0)).to.include('is a replica');
@@ -193,13 +192,13 @@ function opening(place: () => FreshPostgresDatabase): void {
       expect(await refusal(use({ url: `${url}-absent` }))).to.include(`no database ${database}-absent`);
   });
 
-  it('is refused before it was set up, and left as it is', async () => {
+  it('is refused before the set-up, and not changed', async () => {
     expect(await refusal(openPostgres(place()))).to.include('darkroom migrate');
     expect(await tablesOf(place().url)).to.deep.equal([]);
     expect(await lookIntoPostgres(place())).to.equal(undefined);
   });
 
-  it('is refused when a newer release has made it unreadable for this one, by the set-up too', async () => {
+  it('is refused, also by the set-up, when a newer release has made it unreadable for this one', async () => {
     await migrated(place());
     const newer = MIGRATIONS.length + 2;
     await mark(place().url, newer - 1, MIGRATIONS.length);
@@ -221,17 +220,17 @@ function opening(place: () => FreshPostgresDatabase): void {
     }
   });
 
-  it('is refused over TLS where the server has none', async () => {
+  it('is refused over TLS if the server does not support it', async () => {
     const { url } = place();
     expect(await refusal(openPostgres({ url: `${url}?sslmode=verify-full` }))).to.include('offers no TLS');
   });
 
-  it('is refused when a replica is asked for and no write waits for one', async () => {
+  it('is refused when a replica is required and no write waits for one', async () => {
     await migrated(place());
     expect(await refusal(openPostgres({ url: place().url, replicas: 1 }))).to.include('synchronous_standby_names');
   });
 
-  it('is ready until it is closed, and answers nothing afterwards', async () => {
+  it('is ready until it is closed, and refuses calls afterwards', async () => {
     await migrated(place());
     const stores = await openPostgres(place());
     expect(await stores.isReady()).to.equal(true);
@@ -240,7 +239,7 @@ function opening(place: () => FreshPostgresDatabase): void {
     expect(await faultOf(stores.generations.read(uuidAt(1)))).to.be.instanceOf(StoreUnavailable);
   });
 
-  it('ends a call that waits for a connection when it is closed, and not at the end of its time', async () => {
+  it('ends a call that waits for a connection when it is closed, not at the time limit of the call', async () => {
     const connection = new PostgresConnection({ url: place().url, poolSize: 1, timeoutMs: 600_000 });
     const underWay = connection.ask('SELECT pg_sleep(2)');
     while ((await queryOnce(place().url, SLEEPING)).length === 0) await sleep(10);
@@ -251,7 +250,7 @@ function opening(place: () => FreshPostgresDatabase): void {
     expect(await underWay).to.have.property('rowCount', 1);
   });
 
-  it('gives up on a statement that takes too long', async () => {
+  it('cancels a statement that takes too long', async () => {
     await migrated(place());
     const stores = await openPostgres({ url: place().url, timeoutMs: 200 });
     expect(await faultOf(stores.db.ask('SELECT pg_sleep(60)'))).to.be.instanceOf(StoreUnavailable);
@@ -271,13 +270,13 @@ function settingUp(place: () => FreshPostgresDatabase): void {
     expect(await tablesOf(place().url)).to.deep.equal(before);
   });
 
-  it('is done once by eight processes at once', async () => {
+  it('is done once by eight concurrent processes', async () => {
     const lines = await Promise.all(Array.from({ length: 8 }, () => migrated(place())));
     expect(lines.flat()).to.have.length(MIGRATIONS.length);
     await (await openPostgres(place())).close();
   });
 
-  it('gives up a lock that it waits for beside others, and tries again', async () => {
+  it('stops waiting for a lock that other clients need, and tries again', async () => {
     await withClient(place().url, async (other) => {
       await other.query('CREATE SCHEMA darkroom');
       await other.query('BEGIN; CREATE TABLE darkroom.installation (x int)');
@@ -300,7 +299,7 @@ function settingUp(place: () => FreshPostgresDatabase): void {
     await (await openPostgres(place())).close();
   });
 
-  it('is refused to a user who may not create a schema, by one sentence', async () => {
+  it('is refused with one sentence to a user without permission to create a schema', async () => {
     const { url, database } = place();
     const user = `${database}-user`;
     await queryOnce(url, `CREATE ROLE "${user}" LOGIN PASSWORD '${PASSWORD}'`);
@@ -312,7 +311,7 @@ function settingUp(place: () => FreshPostgresDatabase): void {
     await queryOnce(url, `DROP ROLE "${user}"`);
   });
 
-  it('lends the wake-ups that are set up in it all that an open one lends', async () => {
+  it('lends the set-up of wake-ups everything that an open database lends', async () => {
     const needs = {
       options: { url: place().url, replicas: 0, prepared: true, pool_size: 5, timeout_seconds: 5 },
       dataFolder: '/nowhere',
@@ -379,7 +378,7 @@ function servers(version: '18' | '15'): void {
     url: `postgres://${login}@127.0.0.1:${server?.port}/postgres${query}`,
   });
 
-  it('is refused where the name and password are not accepted, and used where they are', async () => {
+  it('is refused if the name and password are not accepted, and used if they are', async () => {
     for (const login of ['careful:wrong', 'careful', `nobody-here:${PASSWORD}`])
       for (const use of WAYS) expect(await refusal(use(at(login))), login).to.include('user name and password');
     await (await openPostgres(at(`careful:${PASSWORD}`))).close();
@@ -396,7 +395,7 @@ function servers(version: '18' | '15'): void {
     await stores.close();
   });
 
-  it('is refused if its certificate is of another authority or of another host', async () => {
+  it('is refused if its certificate is from another authority or for another host', async () => {
     const { url } = at(`careful:${PASSWORD}`, '?sslmode=verify-full');
     for (const options of [
       { url, caFile: stranger.certFile },
@@ -406,7 +405,7 @@ function servers(version: '18' | '15'): void {
       expect(await refusal(openPostgres(options))).to.include('certificate');
   });
 
-  it('is refused while it may lose what it has acknowledged', async () => {
+  it('is refused while it may lose acknowledged writes', async () => {
     for (const setting of ['fsync', 'full_page_writes']) {
       await configured(`${setting} = off`, setting, 'off');
       for (const use of WAYS) expect(await refusal(use(at('postgres')))).to.include(setting);
@@ -415,14 +414,14 @@ function servers(version: '18' | '15'): void {
     }
   });
 
-  it('is used with a replica asked for once writes wait for one', async () => {
+  it('is used with a required replica once writes wait for one', async () => {
     await configured(`synchronous_standby_names = 'ANY 1 (b, c)'`, 'synchronous_standby_names', 'ANY 1 (b, c)');
     await (await openPostgres({ ...at('postgres'), replicas: 1 })).close();
     await configured(`synchronous_standby_names = ''`, 'synchronous_standby_names', '');
     expect(await refusal(openPostgres({ ...at('postgres'), replicas: 1 }))).to.include('synchronous_standby_names');
   });
 
-  it('is refused if it is a standby alone, and used beside its primary', async function standby() {
+  it('is refused if it is a standby on its own, and used together with its primary', async function standby() {
     cluster = await orSkip(this, PostgresCluster.start({ version, replicas: 1 }));
     await migrated({ url: cluster.url });
     await cluster.untilFollowed();
@@ -440,7 +439,7 @@ function servers(version: '18' | '15'): void {
 
 const SLEEPING = `SELECT FROM pg_stat_activity WHERE query LIKE '%pg_sleep(2)%' AND state = 'active' AND pid <> pg_backend_pid()`;
 
-/** The tables and indexes, each with the file that it is in: one that is made again has another. */
+/** The tables and indexes, each with its file: one that is created again has another file. */
 async function tablesOf(url: string): Promise<readonly string[]> {
   const rows = await queryOnce(
     url,

@@ -1,12 +1,12 @@
-// Goal: the stream of a server is read as the protocol defines it, and bytes that are not of it are refused, never misread.
-// Method: messages that are put together from the protocol's description, whole, shortened at every byte, and changed.
+// Goal: the stream of a server is read as the protocol defines it, and other bytes are refused, never misread.
+// Method: messages that are built from the protocol's description: complete, truncated at every byte, and changed.
 import { expect } from 'chai';
 import { PgoutputReader, standbyStatus } from '../../../adapters/postgres/pgoutput.js';
 import { Snapshot } from '../../../adapters/postgres/postgres-generation-changes.js';
 
 type Part = number | bigint | string | Buffer;
 
-/** A letter for a text of one character, else a text that ends with a zero byte; 8 bytes for a bigint. */
+/** Encodes a text of one character as a byte, another text with a final zero byte, and a bigint as 8 bytes. */
 function bytes(...parts: readonly Part[]): Buffer {
   return Buffer.concat(
     parts.map((part) => {
@@ -32,7 +32,7 @@ function uint32(value: number): Buffer {
   return four;
 }
 
-/** The letter w, where the data begins and where the log ends, the server's clock, and a message of the plugin. */
+/** The letter w, the start of the data, the end of the log, the server's clock, and a message of the plugin. */
 const data = (...parts: readonly Part[]): Buffer => bytes('w', 7n, 7n, 0n, ...parts);
 
 const column = (name: string): Buffer => bytes(1, name, uint32(25), uint32(0xffff_ffff));
@@ -80,7 +80,7 @@ describe('The replication protocol of PostgreSQL', () => {
     });
 
     it(`refuses ${name} that ends early`, () => {
-      // The last fields of a commit and of a begin are not read further than needed: they are shortened into what is.
+      // The last fields of a commit and of a begin are not read, so these messages are truncated in the fields that are.
       const needed = name === 'a commit' ? message.length - 8 : message.length;
       for (let length = 0; length < needed; length += 1)
         expect(() => reader().read(message.subarray(0, length)), `${length} bytes`).to.throw();
@@ -125,7 +125,7 @@ describe('A snapshot of PostgreSQL', () => {
     expect([9, 10, 11].filter((id) => new Snapshot('10:10:').hasEnded(id))).to.deep.equal([9]);
   });
 
-  it('knows them where the ids in the stream begin again', () => {
+  it('knows them after the transaction ids wrap around', () => {
     // 3 × 2³² lies between the two bounds.
     const snapshot = new Snapshot(`${3 * 2 ** 32 - 2}:${3 * 2 ** 32 + 2}:${3 * 2 ** 32 - 2},${3 * 2 ** 32 + 1}`);
     const ids = [2 ** 32 - 3, 2 ** 32 - 2, 2 ** 32 - 1, 0, 1, 2, 3];

@@ -4,7 +4,7 @@ import { PostgresConnection, type SqlResult } from '../../../adapters/postgres/c
 import type { ColumnType } from '../../../adapters/rows/row-mapping.js';
 import * as tables from '../../../adapters/rows/tables.js';
 
-/** A connection that keeps the text of each statement, so that a new one is checked as soon as any test causes it. */
+/** A connection that records the text of each statement, so that the checks include a new one as soon as a test uses it. */
 export class RecordedConnection extends PostgresConnection {
   readonly texts = new Set<string>();
 
@@ -14,7 +14,7 @@ export class RecordedConnection extends PostgresConnection {
   }
 }
 
-/** The types that our parsers turn into texts, numbers, booleans and lists of texts. `numeric`, for example, is not one. */
+/** The types that our parsers convert to texts, numbers, booleans and lists of texts; `numeric`, for example, is not included. */
 const READ_TYPES = ['uuid', 'text', 'int8', 'int4', 'bool', 'json', '_text'];
 const TYPE_OF: Readonly<Record<ColumnType, string>> = {
   text: 'text',
@@ -24,15 +24,15 @@ const TYPE_OF: Readonly<Record<ColumnType, string>> = {
   bytes: 'bytea',
 };
 
-/** Those that read a table of one row whole. */
+/** Statements that read a whole table of one row. */
 const ONE_ROW = [/^SELECT secret, objects FROM darkroom\.installation$/, /FROM darkroom\.migrations$/];
-/** Lists of so few rows that they may be sorted: the artefacts of one code, and those of one person. */
+/** Lists that may be sorted because they are short: the artefacts of one code, and those of one person. */
 const FEW = [/ FROM darkroom\.artefacts AS stored .* stored\.(alias|owner) = \$2 ORDER BY /s];
 
 const ROWS = 10_000;
-/** About as long as the text of a generation. */
+/** The approximate size of a generation as text. */
 const RECORD_BYTES = 1_200;
-/** Columns of which many rows have the same value; other columns have another value in each row. */
+/** The number of different values in columns whose values repeat; in other columns every row has its own value. */
 const SHARED: Readonly<Record<string, number>> = {
   account: 100,
   app: 200,
@@ -51,17 +51,17 @@ const SHARED: Readonly<Record<string, number>> = {
   person: 5_000,
   app_use: 50,
 };
-/** Columns in which one row of a hundred has a value. */
+/** Columns that have a value in one of a hundred rows. */
 const RARE = ['open_at', 'open_state', 'open_provider', 'uncharged_bytes', 'ended_at', 'consumed_at'];
 
-/** Checks the statements of a connection on a server, in the database where the schema is. */
+/** Checks the statements of a connection in the database with the schema. */
 export class StatementChecks {
   constructor(
     private readonly client: pg.Client,
     private readonly texts: readonly string[],
   ) {}
 
-  /** The server knows every table and column, and the columns of the result have the types that our code reads. */
+  /** Expects that the server knows every table and column, and that the result columns have the types that our code reads. */
   async expectTypes(): Promise<void> {
     const names = await this.typeNames();
     const tableNames = await this.tableNames();
@@ -77,7 +77,7 @@ export class StatementChecks {
     }
   }
 
-  /** Fills the tables, so that reading a whole one is never the cheapest way. */
+  /** Fills the tables, so that a sequential scan is never the cheapest plan. */
   async fill(): Promise<void> {
     const { rows } = await this.client.query<{
       table: string;
@@ -102,12 +102,12 @@ export class StatementChecks {
     await this.client.query('ANALYZE');
   }
 
-  /** No statement reads a whole table, and lists are in the order of an index. */
+  /** Expects that no statement reads a whole table, and that an index provides the order of lists. */
   async expectIndexes(): Promise<void> {
     expect(this.texts).not.to.have.length(0);
     const faults: string[] = [];
     for (const text of this.texts) {
-      // A plan may choose such rows again for each row that it compares, and then change more than the limit.
+      // The server may run such a subquery once for each row, and would then change more rows than the limit.
       expect(text).not.to.match(/\bIN\s*\(\s*SELECT\b[^()]*\bLIMIT\b/);
       const plan = nodesOf(await this.planOf(text));
       const fault = (what: string) => faults.push(`${what}: ${text}\n${plan.map(lineOf).join('\n')}`);
@@ -119,7 +119,7 @@ export class StatementChecks {
     expect(scan.some(isScan) && scan.some(isSort), 'what a scan and a sort look like').to.equal(true);
   }
 
-  /** The plan for values that are not known, which is what a prepared statement gets. */
+  /** The generic plan, which does not depend on the values, as for a prepared statement. */
   private async planOf(text: string): Promise<Plan> {
     const { rows } = await this.client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
       `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`,
@@ -203,7 +203,7 @@ interface Description {
   readonly columns: readonly pg.FieldDef[];
 }
 
-/** Prepares a statement and has the server describe it, without running it. */
+/** Prepares a statement and lets the server describe it, without running it. */
 function describe(client: pg.Client, text: string): Promise<Description> {
   return new Promise((resolve, reject) => {
     let columns: readonly pg.FieldDef[] = [];

@@ -9,17 +9,17 @@ import { postgresBooks } from './postgres-books.js';
 
 const DATABASE = 'darkroom-faults';
 
-/** A database under the processes of an installation: one server or several. */
+/** The database of an installation under faults: one server or several. */
 export interface DatabaseUnderFaults {
-  /** As `stores.database` names it. */
+  /** The value of `stores.database`. */
   readonly driver: 'mongo' | 'postgres';
-  /** The ports of its servers: each process has a link of its own to each. */
+  /** The ports of its servers; each process has its own link to each server. */
   readonly ports: readonly number[];
-  /** Its section of the configuration file, which reaches it without links. */
+  /** Its section of the configuration file, with addresses that bypass the links. */
   readonly section: string;
-  /** The variables by which a process reaches it over its links, given in the order of `ports`. */
+  /** The environment variables of a process that connects over its links; `linkPorts` has the order of `ports`. */
   environment(linkPorts: readonly number[]): Readonly<Record<string, string>>;
-  /** All accounts, and the whole database as text, read without the program. */
+  /** Reads all accounts, and the whole database as text, without the program. */
   findAtRest(): Promise<Pick<AtRest, 'accounts' | 'texts'>>;
   close(): Promise<void>;
 }
@@ -69,20 +69,20 @@ export class MongoUnderFaults implements DatabaseUnderFaults {
 }
 
 export interface ClusterShape {
-  /** With two, a write waits for any one of them; with one, a primary after a failover waits for none until the former one is back. */
+  /** With two, a write waits for any one of them. With one, a write after a failover waits for none until the former primary has rejoined. */
   readonly replicas: 1 | 2;
   /** If false, writes wait for no replica, and a failover loses some. */
   readonly isSynchronous: boolean;
-  /** How long bytes between the servers are under way, each way. */
+  /** The latency between the servers in each direction, in milliseconds. */
   readonly delayMs?: number;
 }
 
-/** The login of the processes, which is no superuser's; and of another program that shares the servers. */
+/** The role of the processes, which is not a superuser, and the role of another program that uses the same servers. */
 const [OWNER, STRANGER] = ['darkroom', 'stranger'];
 const POOL_SIZE = 6;
-/** The operator waits longer than the processes: as long as a lease, which is the most. */
+/** The operator's timeout is longer than that of the processes; it is the maximum, which is the length of a lease. */
 const OPERATOR_SECONDS = 3;
-/** Enough for all processes. */
+/** Enough connections for all processes. */
 const MAX_CONNECTIONS = 110;
 const TOO_MANY_CONNECTIONS = '53300';
 const LOOK_EVERY_MS = 50;
@@ -129,7 +129,7 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
     return this.cluster.names.filter((name) => name !== this.cluster.primary);
   }
 
-  /** Promotes the replica that has received most: with all of them at hand, it has every acknowledged write. */
+  /** Promotes the replica that has received the most log: if all replicas are running, it has every acknowledged write. */
   async failOver(): Promise<void> {
     const received = await Promise.all(
       this.replicas.map(async (name) => {
@@ -146,14 +146,14 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
     if (!this.waitsAlways) await this.cluster.setSynchronousStandbyNames('', most.name);
   }
 
-  /** Makes a former primary a replica of the present one, which waits for it again. */
+  /** Makes a former primary a replica of the current one, whose writes wait for it again. */
   async rejoin(name: string): Promise<void> {
     await this.cluster.rejoin(name);
     if (this.shape.isSynchronous && !this.waitsAlways)
       await this.cluster.setSynchronousStandbyNames('*', this.cluster.primary);
   }
 
-  /** Another program takes all connections of the primary, also those of the processes, which it ends, and keeps them. */
+  /** Ends the processes' connections to the primary, and lets another program take and hold all connections. */
   async exhaust(): Promise<Stranger> {
     const url = new URL(this.cluster.urlOf());
     url.username = STRANGER;
@@ -185,7 +185,7 @@ export class PostgresUnderFaults implements DatabaseUnderFaults {
     return this.cluster.close();
   }
 
-  /** Whether a write waits for a replica at any time, also between a failover and the return of the former primary. */
+  /** Whether a write always waits for a replica, even between a failover and the return of the former primary. */
   private get waitsAlways(): boolean {
     return this.shape.isSynchronous && this.shape.replicas > 1;
   }

@@ -23,7 +23,7 @@ import { fullCatalog } from '../../harness/full-catalog.js';
 
 /** The links and proxies between one process and the stores. */
 export interface Ways {
-  /** One to each server of the database. */
+  /** One link to each server of the database. */
   readonly database: readonly Link[];
   readonly s3: readonly Link[];
   /** The proxy behind the link that makes the store appear to be in trouble. */
@@ -46,7 +46,7 @@ export interface Watched {
 
 export interface InstallationOptions {
   readonly objects: 'minio' | 'versitygw';
-  /** The PostgreSQL servers that are its database; one MongoDB server if absent. */
+  /** The PostgreSQL servers of its database; one MongoDB server if absent. */
   readonly cluster?: ClusterShape;
   /** The folder in which logs are kept to explain a failed run. */
   readonly logs: string;
@@ -167,14 +167,14 @@ export class Installation {
     return this.watched;
   }
 
-  /** The server of a store that has one. */
+  /** The server of a store. Throws if the database has several servers. */
   server(store: StoreName): ServerProcess {
     if (store === 's3') return this.s3;
     if (this.database instanceof MongoUnderFaults) return this.database.server;
     throw new Error('The database has several servers here.');
   }
 
-  /** Throws when the database is one server. */
+  /** The PostgreSQL database. Throws if the database is a single server. */
   get clusterInUse(): PostgresUnderFaults {
     if (this.database instanceof PostgresUnderFaults) return this.database;
     throw new Error('The database is one server here.');

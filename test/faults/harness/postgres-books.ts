@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { CapUse, Entry, Hold } from '../../../core/credits/account.js';
 import type { AtRest } from '../../history/recorded/history.js';
 
-/** `int8` comes as a text, so amounts and times are texts here. */
+/** The driver returns `int8` as text, so amounts and times are texts here. */
 type Row = Readonly<Record<string, string | null>>;
 
 /** All accounts with their holds, uses of caps and entries, read from the tables without the program. */

@@ -15,12 +15,12 @@ type ClusterAction = Extract<Action, { readonly to: 'cluster' }>;
 type Does = ClusterAction['does'];
 type Part = ClusterAction['targets'][number];
 
-/** Longer than the two seconds after which a process counts its database as unavailable. */
+/** Longer than the two seconds after which a process considers its database unavailable. */
 const PAST_THE_LIMIT_MS = 2_500;
-/** How long a former primary runs beside the new one before it becomes its replica. */
+/** How long a former primary runs beside the new primary before it becomes a replica. */
 const BESIDE_MS = 1_500;
 
-/** Faults of a primary and its replicas, one at a time: an operator fails over only to replicas that are at hand. */
+/** Faults of a primary and its replicas, one at a time, because an operator fails over only while the replicas are running. */
 export const CLUSTER_FAULTS: Kinds = {
   'the primary killed': (draw) => cluster('kill', ['primary'], between(draw, 0, 3_000)),
   'a replica killed': (draw) => cluster('kill', ['a replica'], between(draw, 500, 4_000)),
@@ -40,8 +40,8 @@ export const CLUSTER_FAULTS: Kinds = {
 export const FAILOVERS = Object.keys(CLUSTER_FAULTS).filter((kind) => kind.startsWith('failover'));
 
 /**
- * The same rounds with one of these in each in addition to their own faults, a failover in every second one, and a kill of
- * several processes at any time before, during or after it.
+ * Adds a cluster fault to each round, a failover in every second round, and a kill of several processes before, during or after
+ * the cluster fault.
  */
 export function withClusterFaults(rounds: readonly Round[], seed: number): Round[] {
   const draw = drawsFrom(seed ^ 0x70_67_63_6c);
@@ -109,7 +109,7 @@ export async function troubleCluster(
       return { hits, undo: () => comeBack(() => servers.thaw(primary)) };
   }
 
-  /** The former primary runs beside the new one for a while, as a primary, and then follows it. */
+  /** Runs the former primary as a second primary for a while, and then makes it a replica of the new one. */
   async function comeBack(start: () => Promise<void> | void): Promise<void> {
     await start();
     await pause(BESIDE_MS);

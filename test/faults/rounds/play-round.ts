@@ -106,7 +106,7 @@ function losesWorkers({ action }: Fault): boolean {
   );
 }
 
-/** The operator's connections have met the faults of the servers too, and the first call finds that out. */
+/** The faults of the servers have also broken the operator's connections, and the first call may fail. */
 async function untilReached(
   { operator: { context } }: Installation,
   pause: (ms: number) => Promise<void>,

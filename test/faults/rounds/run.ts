@@ -79,7 +79,7 @@ export class Run {
     private readonly seed: number,
     private readonly again: string,
     signal: AbortSignal,
-    /** How long clients follow what they were promised once all is quiet. */
+    /** How long clients follow their accepted generations after the last fault. */
     private readonly settleMs = QUEUE_TIMEOUT_MS + RUN_TIMEOUT_MS + SLACK_MS,
   ) {
     this.signal = AbortSignal.any([signal, this.over.signal]);

@@ -95,7 +95,7 @@ describe('rounds of faults', () => {
     );
   });
 
-  it('have one fault of PostgreSQL servers at a time, each kind in twenty-four, and a failover in every second', () => {
+  it('have one fault of PostgreSQL servers each, every kind in 24 rounds, and a failover in every second round', () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         const own = drawRounds(seed, 24, 'postgres');
@@ -230,7 +230,7 @@ describe('faults that were played', () => {
       expect(whatHitNothing(all((one) => (one.kind === kind ? 0 : 1)))).to.deep.equal([kind]);
   });
 
-  it('of PostgreSQL servers are named when they hit nothing, and no faults of vendors are expected with them', () => {
+  it('of PostgreSQL servers are named if they hit nothing, and vendor faults are not expected with them', () => {
     const played = (misses: string): Struck[] =>
       withClusterFaults(drawRounds(1, 24, 'postgres'), 1).flatMap(({ faults }) =>
         faults.map(({ kind, action }) => ({ kind, action: action.to, hits: kind === misses ? 0 : 1 })),

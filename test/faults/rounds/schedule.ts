@@ -11,7 +11,7 @@ export const PROCESSES = [...REST, ...WORKERS] as const;
 export type RestName = (typeof REST)[number];
 export type ProcessName = (typeof PROCESSES)[number];
 export type StoreName = 'database' | 's3';
-/** What the processes keep their records in: one MongoDB server, or PostgreSQL servers. */
+/** The database of the processes: one MongoDB server, or PostgreSQL servers. */
 export type DatabaseName = 'mongo' | 'postgres';
 
 /** The trouble of a link, of a share of its connections. */
@@ -103,7 +103,7 @@ const KINDS: Kinds = {
   'S3 gives half': (draw) => trouble(draw, 'half-answers', PROCESSES),
 };
 
-/** Faults of a database of one server; those of several are apart. */
+/** Faults of a database with one server; cluster-faults.ts has those of several servers. */
 const SERVER_KINDS: Kinds = {
   'MongoDB killed': (draw) => store('SIGKILL', 'database', between(draw, 0, 3_000)),
   'MongoDB frozen': (draw) => store('freeze', 'database', between(draw, 500, 4_000)),

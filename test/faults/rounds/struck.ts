@@ -56,7 +56,7 @@ export function whatHitNothing(struck: readonly Struck[], database: DatabaseName
   const kinds = [...faultKinds(database), ...(database === 'mongo' ? [] : Object.keys(CLUSTER_FAULTS))];
   const certain = kinds.filter((kind) => struck.every((one) => one.kind !== kind || CERTAIN.includes(one.action)));
   const atVendors = [...Object.keys(VENDOR_CALL_TROUBLES), ...VENDOR_LOSSES, VENDOR_SILENCE];
-  // Rounds on PostgreSQL have the faults of processes and of stores only.
+  // Rounds on PostgreSQL have only the faults of processes and stores.
   const each = database === 'mongo' ? [...certain, ...atVendors, ...Object.keys(RECEIVER_TROUBLES)] : certain;
   return [
     ...each.filter((kind) => missed((one) => one.kind === kind)),
