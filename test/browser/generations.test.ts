@@ -101,6 +101,19 @@ describe('generations in a browser', () => {
     await drawer().getByText('Timeline').waitFor();
   });
 
+  it('stays in the drawer where the browser reports late that it was closed before', async () => {
+    const id = await made();
+    await open('/console/generations');
+    await tile(id).click();
+    await drawer().getByText('Timeline').waitFor();
+    await drawer().evaluate((dialog) => dialog.dispatchEvent(new Event('close')));
+    expect(pathname()).to.equal(`/console/generations/${id}`);
+    await drawer().getByText('Timeline').waitFor();
+    await page.keyboard.press('Escape');
+    await drawer().waitFor({ state: 'hidden' });
+    expect(pathname()).to.equal('/console/generations');
+  });
+
   it('goes to older and newer ones with J and K, and closes with Escape', async () => {
     const [older, newer] = [await made(), await made()];
     await open('/console/generations');

@@ -25,6 +25,10 @@ export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog
   const onClick = (event: MouseEvent): void => {
     if (event.target === dialog.current) close();
   };
+  // The browser sends `close` later: by then, the dialog may be open again.
+  const onClose = (): void => {
+    if (isOpen && dialog.current?.open === false) close();
+  };
   return (
     // Escape does what the click does, by the browser.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
@@ -33,7 +37,7 @@ export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog
       class={more}
       aria-labelledby={labelledBy}
       aria-label={label}
-      onClose={close}
+      onClose={onClose}
       onClick={onClick}
       onKeyDown={onKeyDown}
     >
