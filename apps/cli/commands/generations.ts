@@ -22,6 +22,20 @@ import { moreText, type Operator, present } from '../operator/with-operator.js';
 import { amountText, facts, isoTime, type Shown, table } from '../terminal.js';
 import { readTime } from './keys.js';
 
+/** As many as the server puts on a page that is searched. */
+const MAX_FOUND = 50;
+
+interface TimeOptions {
+  readonly since?: number;
+  readonly until?: number;
+}
+
+interface FindOptions extends TimeOptions {
+  readonly app?: string;
+  readonly status?: GenerationStatus;
+  readonly model?: string;
+}
+
 interface ListOptions {
   readonly account?: string;
   readonly app?: string;
@@ -43,6 +57,18 @@ export function addGenerations(program: CliCommand): void {
       `darkroom generations list --account ${EXAMPLE_ID}`,
     ])
     .operates(list);
+  withTimes(operatorCommand(generations, 'find <account_id> [text]'))
+    .description('find generations of an account by words of the prompt, an id or a trace id, newest first')
+    .option('--app <app_id>', 'those of one App')
+    .option('--status <status>', `those with this status: ${STATUSES.join(', ')}`, readStatus)
+    .option('-m, --model <model_key>', 'those of this model')
+    .option('--limit <count>', `the most lines to show, 1 to ${MAX_FOUND}`, readCount(MAX_FOUND), 20)
+    .option('--cursor <cursor>', 'continue where an earlier page ended')
+    .examples([
+      `darkroom generations find ${EXAMPLE_ID} "red car"`,
+      `darkroom generations find ${EXAMPLE_ID} order-17 --status failed`,
+    ])
+    .operates(find);
   operatorCommand(generations, 'show <generation_id>')
     .description("show one generation, with its client's prompt and parameters")
     .examples([`darkroom generations show ${EXAMPLE_ID}`])
@@ -78,6 +104,41 @@ async function list(
   ]);
   return listed(page, ['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'], rows);
 }
+
+async function find(
+  { operations, json, paging, listed }: Operator,
+  accountId: string,
+  q: string | undefined,
+  { app: appId, status, model: modelKey, since, until }: FindOptions,
+): Promise<Shown> {
+  const { STATUS } = await import('../../grpc/enums.js');
+  const { timestampFromMs } = await import('@bufbuild/protobuf/wkt');
+  const page = await operations.findGenerations({
+    accountId,
+    ...paging,
+    ...(q === undefined ? {} : { q }),
+    ...(appId === undefined ? {} : { appId }),
+    ...(status === undefined ? {} : { status: STATUS[status] }),
+    ...(modelKey === undefined ? {} : { modelKey }),
+    ...(since === undefined ? {} : { createdAfter: timestampFromMs(since) }),
+    ...(until === undefined ? {} : { createdBefore: timestampFromMs(until) }),
+  });
+  const rows = page.generations.map(({ generation, prompt }) => {
+    const g = present(generation);
+    return [g.generationId, statusOf(g, json), g.modelKey, g.createTime, creditsOf(g), firstWords(prompt)];
+  });
+  return listed(page, ['generation', 'status', 'model', 'created', 'credits', 'prompt'], rows);
+}
+
+/** The beginning of a prompt for one line of a table. */
+function firstWords(prompt: string | undefined): string | undefined {
+  const line = prompt?.replaceAll(/\s+/g, ' ').trim() ?? '';
+  const characters = [...line];
+  return characters.length <= MAX_SHOWN ? line : `${characters.slice(0, MAX_SHOWN - 1).join('')}…`;
+}
+
+/** Characters of a prompt in a table. */
+const MAX_SHOWN = 60;
 
 function collectStatus(text: string, before: readonly GenerationStatus[] | undefined): readonly GenerationStatus[] {
   return [...(before ?? []), readStatus(text)];
@@ -171,12 +232,10 @@ export function addEstimate(program: CliCommand): void {
     });
 }
 
-interface OwnListOptions extends ConnectionOptions {
+interface OwnListOptions extends ConnectionOptions, TimeOptions {
   readonly status?: GenerationStatus;
   readonly model?: string;
   readonly traceId?: string;
-  readonly since?: number;
-  readonly until?: number;
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -187,14 +246,11 @@ const MAX_LISTED = 100;
 /** `darkroom list`: the generations of the key's App. */
 export function addList(program: CliCommand): void {
   const { io } = program;
-  const when = (text: string) => readTime(text, Date.now());
-  clientCommand(program, 'list')
+  withTimes(clientCommand(program, 'list'))
     .description("list the generations of the key's App, newest first")
     .option('--status <status>', `those with this status: ${STATUSES.join(', ')}`, readStatus)
     .option('-m, --model <model_key>', 'those of this model')
     .option('--trace-id <id>', 'those created with this id of your own')
-    .option('--since <when>', 'those created at this time or later: 12h, 2030-01-31, 2030-01-31T12:00:00Z', when)
-    .option('--until <when>', 'those created before this time', when)
     .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readCount(MAX_LISTED), 20)
     .option('--cursor <cursor>', 'continue where an earlier page ended')
     .examples([
@@ -203,6 +259,13 @@ export function addList(program: CliCommand): void {
       'darkroom list --since 2030-01-31 --limit 100 --json',
     ])
     .shows((options: OwnListOptions) => listOwn(io, options));
+}
+
+function withTimes(command: CliCommand): CliCommand {
+  const when = (text: string) => readTime(text, Date.now());
+  return command
+    .option('--since <when>', 'those created at this time or later: 12h, 2030-01-31, 2030-01-31T12:00:00Z', when)
+    .option('--until <when>', 'those created before this time', when);
 }
 
 async function listOwn(io: CliIo, options: OwnListOptions): Promise<Shown> {

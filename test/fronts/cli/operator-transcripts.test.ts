@@ -138,6 +138,19 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   await record('generations', 'list', '--cursor', cursor, '--account', account);
   await record('generations', 'list', '--account', account, '--status', 'succeeded', '--status', 'queued');
   await record('generations', 'list', '--app', newest?.app_id ?? '', '--status', 'running', '--json');
+  await record('generations', 'find', account);
+  await record('generations', 'find', account, 'BOAT', '--status', 'succeeded', '--since', '2001-01-31');
+  await record(
+    'generations',
+    'find',
+    account,
+    newest?.generation_id ?? '',
+    '--app',
+    newest?.app_id ?? '',
+    '--limit',
+    '1',
+  );
+  await record('generations', 'find', account, 'boat', '--until', '2001-01-31', '--model', 'none', '--json');
   await record('generations', 'show', newest?.generation_id ?? '');
   await record('generations', 'show', newest?.generation_id.toUpperCase() ?? '', '--json');
   await record('generations', 'cancel', newest?.generation_id ?? '');
@@ -160,6 +173,10 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   await record('generations', 'list', '--account', UNKNOWN_ID);
   await record('generations', 'list', '--app', UNKNOWN_ID);
   await record('generations', 'list', '--status', 'lost');
+  await record('generations', 'find', UNKNOWN_ID);
+  await record('generations', 'find', account, '--app', UNKNOWN_ID);
+  await record('generations', 'find', account, '--limit', '51');
+  await record('generations', 'find', account, '');
   await record('generations', 'show', UNKNOWN_ID);
   await record('generations', 'cancel', 'it', '--json');
   await record('accounts', 'rename', account, '  South ');
