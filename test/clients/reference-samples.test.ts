@@ -1,45 +1,79 @@
 /**
- * Goal: every sample of the reference for Python works when it is copied.
- * Method: the samples of the built pages, unchanged, with the client library and OpenAI's, against a started service. Samples
- * whose library is not installed are skipped with a message.
+ * Goal: every sample of the reference for curl, TypeScript and Python works when it is copied.
+ * Method: the samples of the built pages, unchanged, as processes with the client libraries and OpenAI's, against a started
+ * service. A sample that follows events without end is ended after its first output. Samples for Python whose library is not
+ * installed are skipped with a message.
  */
 import { expect } from 'chai';
-import { mkdtempSync, rmSync } from 'node:fs';
+import type { Context } from 'mocha';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PlayedSamples } from '../reference/played-samples.js';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from '../docs/pages.js';
+import { type Interpreter, PlayedSamples } from '../reference/played-samples.js';
 import { orSkip } from './foreign-clients.js';
 import { OPENAI_NEWEST } from './openai/openai-tools.js';
 import { PYTHON_LIBRARY } from './python-library.js';
 
-describe('the samples of the reference for Python', () => {
-  let folder: string;
-  let samples: PlayedSamples | undefined;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'darkroom-reference-'));
-  });
-  afterEach(async () => {
-    await samples?.close();
-    samples = undefined;
-    rmSync(folder, { recursive: true, force: true });
+/** What plays samples, and how what was made for it is removed. */
+type Player = Interpreter & { readonly remove?: () => void };
+
+interface Language {
+  readonly name: string;
+  /** The player of the developer's operations, and that of the OpenAI-compatible API. */
+  readonly players: readonly ((suite: Context, folder: string) => Promise<Player>)[];
+}
+
+const curl = () => Promise.resolve({ command: 'sh', args: [] });
+const node = (_: Context, folder: string) => {
+  installPackages(folder);
+  return Promise.resolve({ command: process.execPath, args: ['--input-type=module'] });
+};
+
+const LANGUAGES: readonly Language[] = [
+  { name: 'curl', players: [curl, curl] },
+  { name: 'typescript', players: [node, node] },
+  {
+    name: 'python',
+    players: [
+      async (suite) => {
+        const { interpreter, folder, remove } = await orSkip(suite, () => PYTHON_LIBRARY.build());
+        const environment = { PYTHONPATH: folder, PYTHONUNBUFFERED: '1' };
+        return { command: interpreter, args: ['-'], environment, remove };
+      },
+      async (suite) => ({ command: await orSkip(suite, () => OPENAI_NEWEST.interpreter()), args: ['-'] }),
+    ],
+  },
+];
+
+for (const { name, players } of LANGUAGES)
+  describe(`the samples of the reference for ${name}`, () => {
+    for (const [index, isOpenAi] of [false, true].entries())
+      it(`work for every operation${isOpenAi ? ' of the OpenAI-compatible API' : ''}`, async function () {
+        const folder = mkdtempSync(join(tmpdir(), 'darkroom-reference-'));
+        let samples: PlayedSamples | undefined;
+        let player: Player | undefined;
+        try {
+          player = await players[index]?.(this, folder);
+          if (player === undefined) throw new Error(`Nothing plays samples for ${name}.`);
+          samples = await PlayedSamples.start(folder, name, player);
+          await (isOpenAi ? samples.playOpenAi() : samples.playDeveloper());
+          expect([...samples.played]).to.have.members(PlayedSamples.operationsOn(isOpenAi));
+        } finally {
+          await samples?.close();
+          player?.remove?.();
+          rmSync(folder, { recursive: true, force: true });
+        }
+      });
   });
 
-  it('work for every operation', async function () {
-    const library = await orSkip(this, () => PYTHON_LIBRARY.build());
-    try {
-      const environment = { PYTHONPATH: library.folder, PYTHONUNBUFFERED: '1' };
-      samples = await PlayedSamples.start(folder, 'python', { command: library.interpreter, args: ['-'], environment });
-      await samples.playDeveloper();
-    } finally {
-      library.remove();
-    }
-    expect([...samples.played]).to.have.members(PlayedSamples.operationsOn(false));
-  });
-
-  it('work for every operation of the OpenAI-compatible API', async function () {
-    const command = await orSkip(this, () => OPENAI_NEWEST.interpreter());
-    samples = await PlayedSamples.start(folder, 'python', { command, args: ['-'] });
-    await samples.playOpenAi();
-    expect([...samples.played]).to.have.members(PlayedSamples.operationsOn(true));
-  });
-});
+/** The client library as it is built here, and OpenAI's. */
+function installPackages(folder: string): void {
+  const client = join(folder, 'node_modules/darkroom-client');
+  mkdirSync(client, { recursive: true });
+  const library = pathToFileURL(join(ROOT, 'dist/clients/typescript/src/index.js')).href;
+  writeFileSync(join(client, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }));
+  writeFileSync(join(client, 'index.js'), `export * from '${library}';\n`);
+  symlinkSync(join(ROOT, 'node_modules/openai'), join(folder, 'node_modules/openai'));
+}

@@ -43,9 +43,16 @@ export const RUN_SIZES = {
   postgresLanes: { of: 'ways to PostgreSQL: version 18, version 15, and 18 behind PgBouncer', byDefault: 1, inFull: 3 },
   upgradedLanes: { of: 'sets of adapters upgraded from the release before', byDefault: 0, inFull: 3 },
   copiedLanes: { of: 'sets of adapters copied to PostgreSQL while work is open', byDefault: 1, inFull: 2 },
+  searchLanes: { of: 'sets of adapters with the index of searches and with thumbnails', byDefault: 2, inFull: 4 },
+  historyLanes: { of: 'sets of adapters that play one history', byDefault: 2, inFull: 4 },
   vectorLanes: { of: 'sets of adapters on which the started service answers the vectors', byDefault: 0, inFull: 4 },
   openAiLanes: {
     of: 'sets of adapters on which the started service serves the library of OpenAI',
+    byDefault: 1,
+    inFull: 3,
+  },
+  sharedOpenAiLanes: {
+    of: 'distributed sets of adapters on which two processes serve clients of OpenAI',
     byDefault: 1,
     inFull: 3,
   },

@@ -64,5 +64,7 @@ const POSTGRES: Lane = {
 /** Each deployment of MongoDB and each object store that this run uses, once; at least one. */
 export const ON_MONGO: readonly Lane[] = STORE_PAIRS.map(distributed);
 
-/** The deployments of MongoDB above, and PostgreSQL. */
-export const DISTRIBUTED: readonly Lane[] = [...ON_MONGO.slice(0, 1), POSTGRES, ...ON_MONGO.slice(1)];
+/** PostgreSQL, and the deployments of MongoDB above. */
+export const DISTRIBUTED: readonly Lane[] = [POSTGRES, ...ON_MONGO];
+
+export const LANES: readonly Lane[] = [EMBEDDED, ...DISTRIBUTED];

@@ -44,8 +44,9 @@ import type { HarnessOptions, OpenedPorts } from '../harness/service-harness.js'
 import { STORE_PAIRS, type StorePair } from '../harness/store-pairs.js';
 import { freshBucket, freshDatabase, freshPostgresDatabase } from '../servers/fresh-places.js';
 import { queryOnce } from '../servers/postgres-client.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { mongoServer, orSkip, postgresServer, s3Server } from '../servers/servers.js';
-import { DISTRIBUTED, EMBEDDED, type Lane, type OpenLane } from './lanes.js';
+import { EMBEDDED, type Lane, LANES, type OpenLane } from './lanes.js';
 import { LiveService, type Tenant } from './live-service.js';
 
 const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -365,7 +366,7 @@ const emptyShared =
     await client.close();
   };
 
-for (const lane of [EMBEDDED, ...DISTRIBUTED]) {
+for (const lane of LANES.slice(0, sizeOf('searchLanes'))) {
   describe(`the search index on ${lane.name}`, () => {
     let service: LiveService;
     let empty: Empty;

@@ -6,10 +6,11 @@ import type { JsonObject } from '../../core/json.js';
 import { type Generation, THUMBNAIL_SIDES_PX } from '../../core/generation/generation.js';
 import { thumbnailKeysOf } from '../../core/generation/thumbnails.js';
 import { until } from '../fixtures/clocks.js';
-import { DISTRIBUTED, EMBEDDED } from './lanes.js';
+import { sizeOf } from '../harness/run-sizes.js';
+import { LANES } from './lanes.js';
 import { LiveService, type Tenant } from './live-service.js';
 
-for (const lane of [EMBEDDED, ...DISTRIBUTED]) {
+for (const lane of LANES.slice(0, sizeOf('searchLanes'))) {
   describe(`thumbnails on ${lane.name}`, () => {
     let service: LiveService;
     let tenant: Tenant;

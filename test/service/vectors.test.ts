@@ -13,7 +13,7 @@ import { openGrpcClient } from '../fronts/grpc/grpc-client.js';
 import { checkedRestClient } from '../fronts/http/developer/checked-client.js';
 import { type Needs, playAllVectors, type VectorHarness } from '../fronts/vectors/vector-harness.js';
 import { sizeOf } from '../harness/run-sizes.js';
-import { DISTRIBUTED, EMBEDDED, type OpenLane } from './lanes.js';
+import { LANES, type OpenLane } from './lanes.js';
 import { LiveService } from './live-service.js';
 import { vectorCatalog } from './vector-catalog.js';
 
@@ -105,7 +105,7 @@ async function putOverHttp(target: JsonObject, bytes: Uint8Array): Promise<numbe
   return response.status;
 }
 
-for (const lane of [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('vectorLanes'))) {
+for (const lane of LANES.slice(0, sizeOf('vectorLanes'))) {
   describe(`the started service on ${lane.name} answers the shared vectors`, () => {
     playAllVectors(lane.name, async (needs, suite) => openStarted(needs, await lane.open(suite)));
   });

@@ -6,12 +6,12 @@ import { expect } from 'chai';
 import type { Program } from '../../apps/wiring/open-program.js';
 import { until } from '../fixtures/clocks.js';
 import { aGeneration, uuidAt } from '../fixtures/stored-records.js';
-import { DISTRIBUTED, EMBEDDED } from './lanes.js';
+import { LANES } from './lanes.js';
 import { LiveService } from './live-service.js';
 
 const VERSIONS = Array.from({ length: 50 }, (_, version) => version + 1);
 
-for (const lane of [EMBEDDED, ...DISTRIBUTED])
+for (const lane of LANES)
   describe(`writes of another program: ${lane.name}`, () => {
     let service: LiveService | undefined;
     const programs: Program[] = [];

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { OpenAI } from 'openai';
 import { ROOT } from '../../docs/pages.js';
 import { sizeOf } from '../../harness/run-sizes.js';
-import { DISTRIBUTED, EMBEDDED } from '../../service/lanes.js';
+import { LANES } from '../../service/lanes.js';
 import { ClientService } from './client-service.js';
 import { DocumentedExample } from './documented-example.js';
 import { openAiSuite } from './openai-suite.js';
 
-for (const lane of [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('openAiLanes')))
+for (const lane of LANES.slice(0, sizeOf('openAiLanes')))
   openAiSuite({
     name: `openai 6 with ${lane.name}`,
     open: async () => OpenAI,

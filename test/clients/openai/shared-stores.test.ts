@@ -9,6 +9,7 @@ import sharp from 'sharp';
 import type { JsonObject } from '../../../core/json.js';
 import { ServedProcess } from '../../faults/served-process.js';
 import { freePort } from '../../servers/free-port.js';
+import { sizeOf } from '../../harness/run-sizes.js';
 import { DISTRIBUTED } from '../../service/lanes.js';
 import type { Tenant } from '../../service/live-service.js';
 import { ClientService } from './client-service.js';
@@ -17,7 +18,7 @@ const PICTURE = { model: 'sandbox-image', prompt: 'a lighthouse', size: '256x256
 const SLOW = { model: 'sandbox-test', prompt: 'a lighthouse', behaviour: 'slow', delay_ms: 2_000 };
 const RETRY = { 'x-stainless-retry-count': '1' };
 
-for (const lane of DISTRIBUTED)
+for (const lane of DISTRIBUTED.slice(0, sizeOf('sharedOpenAiLanes')))
   describe(`clients of OpenAI at two processes: ${lane.name}`, () => {
     let service: ClientService;
     let first: ServedProcess;
