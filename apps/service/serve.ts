@@ -142,7 +142,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     if (http && config.rest.publicUrl === undefined && isUnspecified(config.rest.host))
       logger.warn(
         { address: url },
-        'outputs get addresses that clients cannot open: set rest.public_url or DARKROOM_REST_PUBLIC_URL',
+        'outputs get addresses that only this machine can open: set rest.public_url or DARKROOM_REST_PUBLIC_URL',
       );
     const reloaded = {
       catalogFile: config.catalog,

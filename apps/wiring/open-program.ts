@@ -28,7 +28,7 @@ import { STORE_COUNTS_MS } from '../../core/statistics/outcome-counts.js';
 import { takesBytes } from '../../core/uploads/manage-uploads.js';
 import { Repetition } from '../../core/waiting.js';
 import { type Config, runsWorker } from '../config/config.js';
-import { hostAndPort } from '../config/network-address.js';
+import { hostAndPort, isUnspecified } from '../config/network-address.js';
 import { renderWebhookMessage } from '../http/render/webhook.js';
 import { type Metrics, observedPorts } from '../metrics/metrics.js';
 import { type Outages, StoreGate } from '../outages/outages.js';
@@ -301,7 +301,8 @@ export function spoolFolder({ stores, dataFolder }: Config): string {
   return [database, objects].some(({ driver }) => driver.isInDataFolder === true) ? dataFolder : tmpdir();
 }
 
-/** The address a client uses when the operator names none. */
+/** The address a client uses when the operator names none: that of this machine where the service listens on all of its addresses. */
 export function configuredUrl({ rest }: Pick<Config, 'rest'>, port = rest.port): string {
-  return rest.publicUrl ?? `http://${hostAndPort({ host: rest.host, port })}`;
+  const host = isUnspecified(rest.host) ? '127.0.0.1' : rest.host;
+  return rest.publicUrl ?? `http://${hostAndPort({ host, port })}`;
 }

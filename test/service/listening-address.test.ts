@@ -49,9 +49,11 @@ describe('a server with a public URL', () => {
   });
 
   for (const host of ['0.0.0.0', '::'])
-    it(`is warned that clients cannot open addresses with ${host}, unless it has a public URL`, async () => {
+    it(`names this machine for ${host}, and warns that no other machine can open that, unless it has a public URL`, async () => {
       const WARNING = 'set rest.public_url or DARKROOM_REST_PUBLIC_URL';
-      await started({ DARKROOM_REST_HOST: host });
+      const { logged } = await started({ DARKROOM_REST_HOST: host });
+      expect(logged['address']).to.match(/^http:\/\/127\.0\.0\.1:\d+$/);
+      expect((await fetch(`${String(logged['address'])}/readyz`)).status).to.equal(200);
       await server?.until('stderr', WARNING);
       server?.child.kill('SIGTERM');
       await server?.ended;

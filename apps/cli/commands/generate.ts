@@ -69,11 +69,12 @@ async function generate(io: CliIo, prompt: string | undefined, options: Options)
   if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
     throw usageFailure('--idempotency-key must be 1 to 255 visible ASCII characters.');
   }
+  const isWriting = options.wait || options.out !== undefined;
   // Once before any request to the server, and again when the possible number of results is known.
-  checkOutput(options, 1, io.folder);
+  if (isWriting) checkOutput(options, 1, io.folder);
   const client = connect(io, options);
   const input = await readGenerationInput(client, prompt, options, io.folder);
-  checkOutput(options, input.model.limits.max_outputs, io.folder);
+  if (isWriting) checkOutput(options, input.model.limits.max_outputs, io.folder);
   checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters), io.folder);
   const choice = choiceText(io, input);
   if (choice !== undefined && !options.json) say(io, choice);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { MAX_TRIES, PATIENT_TRIES } from '../../../clients/typescript/src/retry.js';
 import { image } from '../../fixtures/images.js';
+import { CliRun } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
 
 // Goal: `darkroom generate` makes the requested files, never twice and never over another file, and Ctrl-C cancels.
@@ -234,6 +235,14 @@ describe('darkroom generate', () => {
     const other = await service.run(quick('another', '--idempotency-key', 'intent-1'));
     expect(other.code).to.equal(3);
     expect(other.stderr).to.match(/IDEMPOTENCY_PAYLOAD_MISMATCH, request/);
+  });
+
+  it('needs no folder to write to with --no-wait, as it writes nothing', async () => {
+    const nowhere = (...args: string[]) =>
+      new CliRun(at('removed'), ['generate', 'a boat', ...args], { environment: service.caller }).ended;
+    expect(await nowhere('--no-wait')).to.include({ code: 0 });
+    const { code, stderr } = await nowhere();
+    expect({ code, stderr }).to.deep.equal({ code: 2, stderr: 'darkroom: There is no folder . to write to.\n' });
   });
 
   it('does not wait with --no-wait, and stops waiting with --timeout', async () => {
