@@ -103,6 +103,11 @@ export function isUnreachable(error: unknown): boolean {
   return error instanceof Error && error.name === 'ConnectionError';
 }
 
+/** Whether the server says that there is nothing at the path of a request. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
 /** The JSON Pointer of the field at fault; empty where none is. The console's own requests have one. */
 export function pointerOf(error: unknown): string {
   if (error instanceof Explained) return error.pointer;

@@ -1,12 +1,14 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from './parts/toasts.js';
-import { isUnreachable, read, sentenceOf } from './server.js';
+import { isNotFound, isUnreachable, read, sentenceOf } from './server.js';
 
 /** The state of data that is loaded from the server. */
 export interface Data<T> {
   readonly value: T | undefined;
   /** Why the last request failed. */
   readonly fault: string | undefined;
+  /** Whether the server has nothing at this path, so that another request cannot help. */
+  readonly isMissing?: boolean | undefined;
   /** Loads it again; the old value remains until then. Never rejects. */
   readonly reload: () => Promise<void>;
 }
@@ -34,6 +36,7 @@ interface State<T> {
   readonly path: string;
   readonly value?: T | undefined;
   readonly fault?: string | undefined;
+  readonly isMissing?: boolean | undefined;
 }
 
 /**
@@ -55,7 +58,8 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
         if (signal?.aborted === true) return;
         const isDown = isUnreachable(error);
         const fault = isDown ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
-        setState((before) => ({ ...(before.path === path ? before : { path }), fault }));
+        const isMissing = isNotFound(error);
+        setState((before) => ({ ...(before.path === path ? before : { path }), fault, isMissing }));
         setLost(isDown);
       }
     },
@@ -71,6 +75,7 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
   return {
     value: known.value ?? (CACHE.get(path) as T | undefined),
     fault: known.fault,
+    isMissing: known.isMissing,
     reload: useCallback(() => reload(), [reload]),
   };
 }
@@ -227,6 +232,7 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
   return {
     value,
     fault: first.fault ?? reading.fault,
+    isMissing: first.isMissing,
     reload,
     items: [...(value?.[name] ?? []), ...(known?.items ?? [])],
     last,

@@ -208,9 +208,11 @@ function WeekFigures({ overview: { account }, rows, generations }: WeekProps) {
 
 /** How long the credits last at the rate of the last seven days. */
 function daysLeftText(available: number, charged: number): string {
-  if (charged === 0) return 'Nothing was charged this week';
+  if (charged === 0) return 'Nothing was charged in the last 7 days';
   const days = Math.floor((available / charged) * WEEK);
-  return days > 365 ? 'More than a year at this week’s rate' : `About ${numberText(days)} days at this week’s rate`;
+  return days > 365
+    ? 'More than a year at the rate of the last 7 days'
+    : `About ${numberText(days)} days at the rate of the last 7 days`;
 }
 
 /** What a new account does first. It goes once all is done. */

@@ -327,13 +327,16 @@ interface LoadedProps<T> {
 }
 
 /** Shows the data, that it is loading, or why it could not be loaded with a button to try again. */
-export function Loaded<T>({ data: { value, fault, reload }, what, skeleton, children }: LoadedProps<T>) {
+export function Loaded<T>({ data, what, skeleton, children }: LoadedProps<T>) {
+  const { value, fault, isMissing = false, reload } = data;
   return (
     <>
       <Fault text={fault}>
-        <button type="button" class="button small" onClick={() => void reload()}>
-          Try again
-        </button>
+        {isMissing ? null : (
+          <button type="button" class="button small" onClick={() => void reload()}>
+            Try again
+          </button>
+        )}
       </Fault>
       {value !== undefined ? (
         children(value)

@@ -59,7 +59,7 @@ function BalanceLine({ title, credits }: { title: string; credits: number | unde
   return (
     <tr class="balance-line">
       <th scope="row" colSpan={COLUMNS.length - 1}>
-        {`${title} balance of these lines`}
+        {`${title} balance on this page`}
       </th>
       <td class="number">{balanceText(credits)}</td>
     </tr>

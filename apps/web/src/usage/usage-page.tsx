@@ -76,14 +76,16 @@ function RangePicker({ by, range }: { by: By; range: Range }) {
   const rangeOf = (count: string): Range => ({ from: dayAgo(Number(count) - 1), to: dayAgo(0) });
   const isRange = ({ from, to }: Range): boolean => from === range.from && to === range.to;
   const dayField = (end: keyof Range, label: string, bounds: { min?: string; max?: string }) => (
-    <input
-      type="date"
-      class="input"
-      aria-label={label}
-      value={range[end]}
-      {...bounds}
-      onChange={({ currentTarget }) => changeQuery({ ...range, [end]: currentTarget.value })}
-    />
+    <label class="row small muted">
+      {label}
+      <input
+        type="date"
+        class="input"
+        value={range[end]}
+        {...bounds}
+        onChange={({ currentTarget }) => changeQuery({ ...range, [end]: currentTarget.value })}
+      />
+    </label>
   );
   return (
     <div class="filters">
@@ -101,8 +103,8 @@ function RangePicker({ by, range }: { by: By; range: Range }) {
         text={(count) => `last ${count}`}
         changed={(count) => count !== '' && changeQuery({ ...rangeOf(count) })}
       />
-      {dayField('from', 'From, UTC', { max: range.to })}
-      {dayField('to', 'To, UTC', { min: range.from })}
+      {dayField('from', 'From', { max: range.to })}
+      {dayField('to', 'To (UTC)', { min: range.from })}
     </div>
   );
 }

@@ -145,10 +145,10 @@ function curl({ url, input, operation, files }: Sent): string {
     const number = index + 1;
     const about = JSON.stringify({ filename, media_type, role }).slice(0, -1);
     const body = `-d '${about},"byte_size":'$(($(wc -c < ${filename})))'}')`;
-    return `${call(`prepared=$(curl -sS ${api}/uploads`, `$(date +%s)-$$-${number}`, json, body)}
+    return `${call(`prepared=$(curl -sS --fail-with-body ${api}/uploads`, `$(date +%s)-$$-${number}`, json, body)}
 upload${number}=$(echo "$prepared" | field upload_id)
-curl -sS -T ${filename} -H "Content-Type: ${media_type}" "$(echo "$prepared" | field upload_url)"
-${call(`curl -sS -X POST ${api}/uploads/$upload${number}/complete`, `$upload${number}`)}`;
+curl -sS --fail-with-body -T ${filename} -H "Content-Type: ${media_type}" "$(echo "$prepared" | field upload_url)"
+${call(`curl -sS --fail-with-body -X POST ${api}/uploads/$upload${number}/complete`, `$upload${number}`)}`;
   });
   const request = JSON.stringify({ operation, ...input }).replaceAll("'", String.raw`'\''`);
   // The quote is closed around each id, so that the shell puts it in.
@@ -157,7 +157,13 @@ ${call(`curl -sS -X POST ${api}/uploads/$upload${number}/complete`, `$upload${nu
   return [
     ...(ids === '' ? [] : [String.raw`field() { sed -E "s/.*\"$1\":\"([^\"]*)\".*/\1/"; }`]),
     ...uploads,
-    call(`curl ${api}/generations`, '$(date +%s)-$$', json, '-H "Prefer: wait=60"', `-d '${body}'`),
+    call(
+      `curl -sS --fail-with-body ${api}/generations`,
+      '$(date +%s)-$$',
+      json,
+      '-H "Prefer: wait=60"',
+      `-d '${body}'`,
+    ),
   ].join('\n\n');
 }
 

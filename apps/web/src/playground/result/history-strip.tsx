@@ -62,7 +62,7 @@ function Thumb({ of }: { of: AccountGeneration }) {
   if (first === undefined) {
     const icon = status === 'queued' ? 'clock' : status === 'failed' ? 'circle-alert' : 'circle-slash';
     return (
-      <span class={`thumb ${status}`} style={{ aspectRatio: '1.5' }}>
+      <span class={`thumb ${status}`} style={{ aspectRatio: '1' }}>
         {status === 'running' ? <span class="spinner" /> : <Icon of={icon} />}
       </span>
     );

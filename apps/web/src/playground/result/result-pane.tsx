@@ -89,7 +89,7 @@ function JsonView({ request, task }: { request: RequestBody; task: Task | undefi
       <Copyable text={JSON.stringify(request, null, 2)} what="the request" />
       <h2>Response</h2>
       {task === undefined ? (
-        <p class="small muted">The generation, once there is one.</p>
+        <p class="small muted">The response appears here after Create.</p>
       ) : (
         <Copyable text={JSON.stringify(task, null, 2)} what="the response" />
       )}
@@ -100,7 +100,7 @@ function JsonView({ request, task }: { request: RequestBody; task: Task | undefi
 function Status({ task, part, isCancelling }: { task: Task; part: number | undefined; isCancelling: boolean }) {
   const { status, created_at: from, completed_at: to, charged_credits: charged, reserved_credits: reserved } = task;
   const span = to === undefined ? [] : [spanText(Date.parse(to) - Date.parse(from))];
-  const cost = isOpen(task) ? `${creditsText(reserved)} reserved` : creditsText(charged);
+  const cost = isOpen(task) ? `${creditsText(reserved)} reserved` : `${creditsText(charged)} charged`;
   const percent = part === undefined || !isOpen(task) ? '' : ` ${Math.floor(part * 100)}%`;
   return (
     <>
