@@ -7,7 +7,7 @@ import { ServerProcess } from '../../servers/server-process.js';
 import { booksIn } from './books-at-rest.js';
 import { postgresBooks } from './postgres-books.js';
 
-const DATABASE = 'darkroom-faults';
+export const DATABASE = 'darkroom-faults';
 
 /** The database of an installation under faults: one server or several. */
 export interface DatabaseUnderFaults {
