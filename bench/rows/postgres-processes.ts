@@ -16,14 +16,16 @@ import { cpuMicrosOf } from '../usage.js';
 import { PROCESSES } from './fronts.js';
 
 /**
- * Milliseconds that a byte needs to the replica, and also back; CPU time is small in comparison. The stand-in for MongoDB
- * delays the answer to a write by the sum of both.
+ * Milliseconds that a byte needs to the replica, and also back. The stand-in for MongoDB delays the answer to a write by the
+ * sum of both.
  */
-const DELAY_MS = 100;
+const DELAY_MS = 10;
 const ACCOUNTS = 250;
 /** Clients per REST process: so few that the CPU is not the limit. */
 const CLIENTS = { create: 4, status: 1, generation: 1 } as const;
-const SLICE_MS = 40 * DELAY_MS;
+const SLICE_MS = 4_000;
+/** Near the replica, every process runs its code until the engine has compiled it: otherwise the CPU of a process that has done less looks higher. */
+const WARM_UP = { clientsPerFront: 8, ms: 8_000 } as const;
 const UNITS = { create: 'creates', status: 'reads of a status', generation: 'generations' } as const;
 const LONGEST_MS = 120_000;
 const POLL_MS = 20;
@@ -32,6 +34,8 @@ const POLL_MS = 20;
 interface Far {
   readonly name: string;
   readonly stores: { usage(): ServersUse };
+  /** Whether writes wait for the distant replica. */
+  setFar(isFar: boolean): Promise<unknown>;
   /** Makes a new installation on the database, and returns its data folder. */
   newInstallation(run: Run, name: string): Promise<string>;
   /** The position in the write-ahead log, in bytes; NaN for a database without a readable log. */
@@ -62,6 +66,7 @@ async function openPostgres(_run: Run, servers: StoreServers): Promise<Closable>
   return {
     name: 'PostgreSQL',
     stores: { usage },
+    setFar: (isFar) => cluster.setSynchronousStandbyNames(isFar ? '*' : '', cluster.primary),
     async newInstallation(run, name) {
       const { url } = await freshPostgresDatabase({ url: cluster.urlOf() });
       return servers.newPostgresInstallation(run, name, url);
@@ -76,12 +81,12 @@ async function openPostgres(_run: Run, servers: StoreServers): Promise<Closable>
 
 async function openMongo(run: Run, servers: StoreServers): Promise<Closable> {
   const proxy = run.start<SlowDatabaseCommands>('./servers/slow-database.js', [new URL(servers.mongoUrl).port]);
-  await proxy.ask('slow', { delayMs: 2 * DELAY_MS });
   const port = await proxy.ask('open', { link: 'all' });
   const mongoUrl = `mongodb://127.0.0.1:${port}/?directConnection=true`;
   return {
     name: "MongoDB's stand-in",
     stores: servers,
+    setFar: (isFar) => proxy.ask('slow', { delayMs: isFar ? 2 * DELAY_MS : 0 }),
     async newInstallation(_run, name) {
       const { database } = freshDatabase({ url: mongoUrl });
       const [folder = ''] = await servers.newInstallations(run, [{ name: `${name}-${database}`, mongoUrl }]);
@@ -148,7 +153,7 @@ async function measureCreates(run: Run, far: Far): Promise<Row[]> {
   const all = await startWorking(run, far, Math.max(...PROCESSES), 0);
   const by = (count: number): Working => ({ ...all, fronts: all.fronts.slice(0, count) });
   const creates = PROCESSES.map((count) => new FarSide(run, far, by(count), CLIENTS.create));
-  await warmUp(creates.at(-1));
+  await warmUp(run, far, all);
   const { marks } = await loadFleet(run.load, all, {
     kind: createRequests(...all.secrets),
     connections: all.fronts.length,
@@ -177,7 +182,7 @@ async function measureWork(run: Run, far: Far): Promise<Row[]> {
   const fleets: Working[] = [];
   for (const count of PROCESSES) fleets.push(await startWorking(run, far, count, count));
   const sides = fleets.map((fleet) => new FarSide(run, far, fleet, CLIENTS.generation));
-  for (const side of sides) await warmUp(side);
+  for (const fleet of fleets) await warmUp(run, far, fleet);
   await measureInTurn(sides, run.sizes.rounds);
   for (const fleet of fleets) await stopWorking(fleet);
   return rowsOf(far, 'generation', sides);
@@ -232,9 +237,14 @@ async function settled(fleet: Working, marks: readonly Mark[]): Promise<Readonly
   throw new Error('Generations were not settled in time.');
 }
 
-/** Runs a warm-up slice, whose results are discarded. */
-async function warmUp(side: FarSide | undefined): Promise<void> {
-  await side?.showMore();
-  side?.shown.pop();
-  side?.logBytes.pop();
+async function warmUp({ load }: Run, far: Far, fleet: Working): Promise<void> {
+  await far.setFar(false);
+  const { marks } = await loadFleet(load, fleet, {
+    kind: createRequests(...fleet.secrets),
+    connections: WARM_UP.clientsPerFront * fleet.fronts.length,
+    durationMs: WARM_UP.ms,
+    isMarked: true,
+  });
+  if (fleet.workers.length > 0) await settled(fleet, marks);
+  await far.setFar(true);
 }

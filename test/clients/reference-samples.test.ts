@@ -38,9 +38,9 @@ const LANGUAGES: readonly Language[] = [
     name: 'python',
     players: [
       async (suite) => {
-        const { interpreter, folder, remove } = await orSkip(suite, () => PYTHON_LIBRARY.build());
-        const environment = { PYTHONPATH: folder, PYTHONUNBUFFERED: '1' };
-        return { command: interpreter, args: ['-'], environment, remove };
+        const library = await orSkip(suite, () => PYTHON_LIBRARY.build());
+        const environment = { PYTHONPATH: library.folder, PYTHONUNBUFFERED: '1' };
+        return { command: library.interpreter, args: ['-'], environment, remove: () => library.remove() };
       },
       async (suite) => ({ command: await orSkip(suite, () => OPENAI_NEWEST.interpreter()), args: ['-'] }),
     ],
