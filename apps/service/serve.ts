@@ -86,6 +86,8 @@ export interface Served {
   readonly demo: Demo | null;
   /** The App of the demo account of an earlier start, for which another key can be made; null without one. */
   readonly demoAppId: string | null;
+  /** Whether this installation made a key. That does not count as a use of it. */
+  knowsKey(secret: string): Promise<boolean>;
   /**
    * Deletes the file with the key of the first start as soon as the key was used. Returns whether the file is there with
    * an unused key. Call it once the file of this start, if there is one, is written.
@@ -155,6 +157,8 @@ export async function startService(config: Config, logger: Logger = createLogger
       listening,
       demo,
       demoAppId,
+      knowsKey: async (secret) =>
+        (await context.credentials.findKey({ digest: context.digests.keyed(secret) })) !== null,
       watchFirstKey: () => firstKey.watch(),
       reload: () => reload(reloaded),
       stop: () => stopParts({ ...roots, program, outages, config, logger }),

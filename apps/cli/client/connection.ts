@@ -89,6 +89,23 @@ export function keepFirstKey(io: CliIo, url: string, secret: string): KeptKey {
   return { replaced: Object.hasOwn(keys, url) && keys[url] !== secret, isDefault: lastUrl === url };
 }
 
+/**
+ * Moves the key of an installation to its new address, where the default server is an earlier address of it on this machine.
+ * Returns that address; undefined where nothing has moved. `isOurs` says whether the installation knows a key.
+ */
+export async function moveKey(
+  io: CliIo,
+  url: string,
+  isOurs: (secret: string) => Promise<boolean>,
+): Promise<string | undefined> {
+  const { keys, lastUrl: from } = readProfile(io);
+  if (from === undefined || ownOrigins(from).length === 1 || storedKey(io, url) !== undefined) return undefined;
+  const { [from]: secret, ...others } = keys;
+  if (secret === undefined || !(await isOurs(secret))) return undefined;
+  writeProfile(io, { lastUrl: url, keys: { ...others, [url]: secret } });
+  return from;
+}
+
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 export interface ConnectionOptions {

@@ -2,13 +2,13 @@ import { Option } from 'commander';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
-import { browserUrl } from '../../config/network-address.js';
+import { browserUrl, isLoopback } from '../../config/network-address.js';
 import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
 import { isInContainer, readingCommand } from '../called-as.js';
 import { firstKeyPath } from '../../service/first-key-file.js';
 import type { Demo } from '../../service/first-start.js';
 import type { Served } from '../../service/serve.js';
-import { keepFirstKey, type KeptKey, profilePath } from '../client/connection.js';
+import { keepFirstKey, type KeptKey, moveKey, profilePath } from '../client/connection.js';
 import { failureOf } from '../client/failures.js';
 import { type CliCommand, storeCommand } from '../command.js';
 import { EXIT, Failure, sentenceOf } from '../exit.js';
@@ -119,14 +119,21 @@ interface Shown {
 /** A start says where it serves; the first start of a folder also who may call, and how to see a first picture. */
 async function showServed(io: CliIo, served: Omit<Served, 'stop'>, shown: Shown): Promise<void> {
   const { url, listening, demo } = served;
+  if (listening !== null && isInContainer(io.command) && isLoopback(shown.config.rest.host))
+    shown.logger.warn(
+      { listening },
+      'only its container can call the service: set rest.host or DARKROOM_REST_HOST to 0.0.0.0',
+    );
   if (url !== null && demo !== null) return showFirstStart(io, { ...served, url, demo }, shown);
   const hasUnusedKey = await served.watchFirstKey();
   const { config, options } = shown;
+  const movedFrom = url === null ? undefined : await moveOwnKey(io, { ...served, url }, config);
   const text =
     url === null
       ? 'Working on generations; a worker takes no requests. Ctrl-C stops.'
       : [
           servingText(url, listening),
+          ...(movedFrom === undefined ? [] : [`The command line uses its key of ${movedFrom} here from now on.`]),
           ...laterKeyText(io, served.demoAppId, hasUnusedKey, { url, config, options }),
         ].join('\n\n');
   show(io, { json: { url }, text }, options);
@@ -163,10 +170,7 @@ async function showFirstStart(
   );
   await served.watchFirstKey();
   const link = tellLink(io, shownUrl, { demo, config, logger });
-  // Clients may reach a container by a port or a name that leads nowhere inside.
-  const isInside = listening !== null && isInContainer(io.command);
-  const localUrl = isInside ? `http://127.0.0.1:${listening.split(':').at(-1)}` : url;
-  const kept = keepKey(io, localUrl, demo.secret);
+  const kept = keepKey(io, localUrlOf(io, served), demo.secret);
   const json = {
     url,
     account_id: demo.accountId,
@@ -193,6 +197,31 @@ async function showFirstStart(
     },
     options,
   );
+}
+
+/** The address of a server for commands beside it. */
+function localUrlOf(
+  { command }: CliIo,
+  { url, listening }: Pick<Served, 'listening'> & { readonly url: string },
+): string {
+  // Clients may reach a container by a port or a name that leads nowhere inside.
+  const isInside = listening !== null && isInContainer(command);
+  return isInside ? `http://127.0.0.1:${listening.split(':').at(-1)}` : url;
+}
+
+/** Moves the key that the command line has of an earlier start at another address. Only one server has a data folder. */
+async function moveOwnKey(
+  io: CliIo,
+  served: Omit<Served, 'stop'> & { readonly url: string },
+  { stores }: Config,
+): Promise<string | undefined> {
+  if (stores.database.driver.isInDataFolder !== true) return undefined;
+  try {
+    return await moveKey(io, localUrlOf(io, served), (secret) => served.knowsKey(secret));
+  } catch (error) {
+    say(io, `darkroom: ${sentenceOf(error)} The key of the command line stays as it is.`);
+    return undefined;
+  }
 }
 
 /** Undefined where people cannot sign in. */

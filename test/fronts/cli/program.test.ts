@@ -257,7 +257,7 @@ describe('a first start', () => {
     });
   }
 
-  it('stores the key in a container for the address inside, whatever the address for clients is', async () => {
+  it('stores the key in a container for the address inside, and warns that no client reaches that', async () => {
     const container = { DARKROOM_COMMAND: 'docker exec 4f2a darkroom', DARKROOM_REST_PUBLIC_URL: 'http://localhost:1' };
     const server = new CliProcess(folder, ['serve'], { environment: { ...environment, ...container } });
     try {
@@ -266,6 +266,7 @@ describe('a first start', () => {
       const profile = JSON.parse(readFileSync(join(folder, 'profile.json'), 'utf8')) as Record<string, unknown>;
       expect(profile).to.have.property('last_url', `http://127.0.0.1:${port}`);
       expect(profile['keys']).to.have.property(`http://127.0.0.1:${port}`);
+      expect(server.stderr).to.include('only its container can call the service');
     } finally {
       server.child.kill('SIGTERM');
       await server.ended;
