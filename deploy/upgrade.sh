@@ -72,4 +72,4 @@ replace rest
 # Takes over what old processes wrote meanwhile.
 migrate
 compose up --detach --wait --no-deps proxy
-echo "All containers of rest and worker are replaced: docker compose images shows their version."
+echo "All containers of rest and worker are replaced: docker compose exec rest darkroom --version prints their version."
