@@ -379,7 +379,8 @@ function driverChoice(schema: JsonObject, kind: Driver['kind'], drivers: readonl
 
 /** `a`, `a or b`, `a, b or c`. */
 export function alternatives(names: readonly string[]): string {
-  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names);
+  // `Intl.ListFormat` would take a tenth of the time of a start.
+  return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' or ');
 }
 
 function choiceOf(schema: JsonObject, names: string[], byDefault = names[0] ?? ''): JsonObject {

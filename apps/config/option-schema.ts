@@ -138,6 +138,7 @@ function optionFault(option: string, schema: JsonObject): string | undefined {
     return `may not have writeOnly within ${option}: a secret is an option of its own`;
   const { default: byDefault = null, ...rest } = schema;
   try {
+    values.requireSchema(rest);
     if (values.fits(rest, byDefault) || byDefault === null) return undefined;
   } catch (error) {
     return `have no usable JSON Schema for ${option}: ${firstLine(error)}`;
