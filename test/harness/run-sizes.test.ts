@@ -48,7 +48,7 @@ describe('how much of each check is run', () => {
     const parts = Object.values(RUN_SIZES).filter(({ byDefault, inFull }) => byDefault < inFull);
     expect(lines).to.have.length(parts.length + Object.keys(OTHER_SCRIPTS).length);
     expect(lines)
-      .to.include('19,990 of 20,000 seeds of the simulation')
+      .to.include('19,994 of 20,000 seeds of the simulation')
       .and.to.include('12 of 12 kills of one worker of three, one every second')
       .and.to.include('the pages in a browser (npm run test:browser)');
   });

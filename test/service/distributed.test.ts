@@ -211,7 +211,7 @@ describe('SQLite with other objects than before', () => {
     for (const environment of [elsewhere, stores('files')]) {
       for (const args of [['serve'], ['migrate'], ['accounts', 'list']]) {
         expect(await place.refusal(args, environment)).to.match(
-          /^darkroom: Database darkroom\.db in \S+ was first used with other objects .* or another data_folder\.\n$/,
+          /^darkroom: Database darkroom\.db in \S+ was first used with other objects .* or name another data_folder\.\n$/,
         );
       }
     }

@@ -99,6 +99,15 @@ describe('a data folder without permissions', () => {
     });
   });
 
+  it('is not where a backup goes that cannot be written', async () => {
+    const { code, stdout, stderr } = await run('backup', '/backup-of-a-test');
+    expect({ code, stdout, stderr }).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr: 'darkroom: / cannot be written by this user (EACCES).\n',
+    });
+  });
+
   it('works again once the permissions are restored', async () => {
     expect((await run('accounts', 'list')).code).to.equal(0);
   });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
@@ -17,6 +17,18 @@ export async function fillFolder(folder: string): Promise<void> {
   await stores.close();
 }
 
+/** The file of an empty database, copied because making its tables takes longer than most tests. */
+let empty: Promise<string> | undefined;
+
+async function emptyDatabase(): Promise<string> {
+  const folder = temporaryFolder();
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  await (await openSqlite({ folder, role: 'server' })).close();
+  return join(folder, FILE);
+}
+
+const FILE = 'darkroom.db';
+
 /** One of the stores of a fresh data folder, which goes when the store is closed. */
 export function sqliteSubject<Port extends object>(pick: (stores: SqliteStores) => Port): ContractSubject<Port> {
   const opened = new Map<Port, { readonly stores: SqliteStores; readonly folder: string }>();
@@ -25,6 +37,7 @@ export function sqliteSubject<Port extends object>(pick: (stores: SqliteStores) 
     supports: {},
     async open() {
       const folder = temporaryFolder();
+      copyFileSync(await (empty ??= emptyDatabase()), join(folder, FILE));
       const stores = await openSqlite({ folder, role: 'server' });
       opened.set(pick(stores), { stores, folder });
       return pick(stores);

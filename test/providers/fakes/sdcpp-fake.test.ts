@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
+import { sizeOf } from '../../harness/run-sizes.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
 import {
@@ -29,10 +30,12 @@ interface Subject {
   close(): Promise<void>;
 }
 
-for (const [name, start] of [
+const SUBJECTS = [
   ['the fake', () => openFake()],
   ['the real server', () => startReal()],
-] as const) {
+] as const;
+
+for (const [name, start] of SUBJECTS.slice(0, 1 + sizeOf('modelServers'))) {
   describe(`the routes of sd-server: ${name}`, () => {
     let subject: Subject;
 
