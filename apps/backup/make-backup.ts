@@ -28,7 +28,7 @@ export async function makeBackup(config: Config, target: string, createdAt: stri
   const secret = readSecret(config);
   const partial = `${target}.partial`;
   removeCut(partial, stores);
-  mkdirSync(partial, { mode: 0o700 });
+  makeFolder(partial);
   const objects = stores.objects && {
     ...stores.objects,
     from: join(dataFolder, stores.objects.folder),
@@ -52,6 +52,15 @@ export async function makeBackup(config: Config, target: string, createdAt: stri
   renameSync(partial, target);
   syncToDisk(dirname(target));
   return manifest;
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new BackupRefused(`${dirname(folder)} cannot be written by this user (${code}).`, error);
+  }
 }
 
 /** Before anything is copied: without it no API key of a backup is valid. */

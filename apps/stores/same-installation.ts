@@ -104,6 +104,6 @@ function refuseOther(config: Config, compared: ComparedFacts): void {
   throw new OtherInstallation(
     compared.other === 'secret'
       ? `The secret in ${config.secretFile} is not the one that database ${place} was first used with; give every process the same secret_file.`
-      : `Database ${place} was first used with other objects than the ones configured here; name the same bucket everywhere, or another ${key}.`,
+      : `Database ${place} was first used with other objects than the ones configured here; name the same bucket everywhere, restore the objects of a database with it, or name another ${key}.`,
   );
 }
