@@ -167,7 +167,7 @@ const MAX_LISTED = 100;
 /** Commands that list the messages sent to webhooks and send them again. */
 function addDeliveries(webhooks: CliCommand, api: (options: ConnectionOptions) => Webhooks): void {
   ranged(clientCommand(webhooks, 'deliveries <webhook_id>'))
-    .description('list what a webhook was told in the last 30 days, newest first')
+    .description('list the deliveries of a webhook in the last 30 days, newest first')
     .addOption(new Option('--event <event>', 'those that tell this event now').choices(SENT_EVENTS))
     .option('--generation <generation_id>', 'those of this generation')
     .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readCount(MAX_LISTED), MAX_LISTED)

@@ -104,7 +104,7 @@ export const MODEL_AND_CREDIT_ROUTES: readonly Route<Money & Work & Identity & M
   }),
   read('GET', '/usage', 'credits:read', {
     operationId: 'getUsage',
-    summary: 'Add up what was used',
+    summary: 'Sum usage',
     description: `Generations and credits of the account by day, model, key, client_trace_id, modality, or day and modality, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. A connected program receives the usage of its own App alone; what people and services did in the App is in a row without credential_id or client_trace_id. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
     status: 200,
     query: USAGE_PARAMETERS,

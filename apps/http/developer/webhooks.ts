@@ -191,7 +191,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
   }),
   read('GET', '/webhooks/:webhook_id/deliveries', 'webhooks:manage', {
     operationId: 'listWebhookDeliveries',
-    summary: 'List what a webhook was told',
+    summary: 'List deliveries of a webhook',
     description:
       'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state or event may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
     status: 200,
@@ -229,7 +229,7 @@ export const WEBHOOK_ROUTES: readonly Route<Work & Webhooks & Machine & Call>[] 
   }),
   write('POST', '/webhooks/:webhook_id/replay', 'webhooks:manage', {
     operationId: 'replayWebhookDeliveries',
-    summary: 'Send the deliveries of a time again',
+    summary: 'Resend deliveries of a period',
     description:
       'Examines up to a hundred, newest first; while there is a `next_cursor`, there are more: send the same request with it. What was cancelled stays so.',
     status: 202,

@@ -97,7 +97,7 @@ export const WEBHOOK_VECTORS: readonly Vector[] = [
       vector(`${step.operation}: ${id}`, [{ ...step, id, code: 'NOT_FOUND', says: 'no webhook with this id' }]),
     ),
   ),
-  vector('what a webhook was told is listed by state and time, and sent again', [
+  vector('deliveries of a webhook are listed by state and time, and sent again', [
     ok('listWebhookDeliveries', {
       id: '@own-webhook',
       data: {

@@ -135,7 +135,7 @@ class Webhooks:
     def deliveries(
         self, webhook_id: str, query: ListWebhookDeliveriesQuery | None = None
     ) -> Iterator[WebhookDelivery]:
-        """What a webhook was told, newest first. Fetches pages as they are needed."""
+        """Deliveries of a webhook, newest first. Fetches pages as they are needed."""
         asked = dict(query or {})
         while True:
             page = self._run(_requests.page(self._service, f"{_path(webhook_id)}/deliveries", asked))
@@ -150,7 +150,7 @@ class Webhooks:
         return delivery
 
     def replay_all(self, webhook_id: str, request: ReplayWebhookDeliveriesRequest) -> int:
-        """Sends the deliveries of a time again, and answers how many those are."""
+        """Resends the deliveries of a period, and returns their number."""
         return int(self._run(_replay_all(self._service, webhook_id, request)))
 
 

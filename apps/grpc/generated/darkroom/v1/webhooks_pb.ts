@@ -614,7 +614,7 @@ export const WebhookDeliverySchema: GenMessage<WebhookDelivery> = /*@__PURE__*/
   messageDesc(file_darkroom_v1_webhooks, 16);
 
 /**
- * Asks for what a webhook was told.
+ * Asks for the deliveries of a webhook.
  *
  * @generated from message darkroom.v1.ListWebhookDeliveriesRequest
  */
@@ -1162,7 +1162,7 @@ export const Webhooks: GenService<{
     output: typeof TestWebhookResponseSchema;
   },
   /**
-   * Lists what a webhook was told, newest first.
+   * Lists the deliveries of a webhook, newest first.
    *
    * @generated from rpc darkroom.v1.Webhooks.ListWebhookDeliveries
    */
@@ -1182,7 +1182,7 @@ export const Webhooks: GenService<{
     output: typeof ReplayWebhookDeliveryResponseSchema;
   },
   /**
-   * Sends the deliveries of a time again, up to a hundred in one call.
+   * Resends the deliveries of a period, up to a hundred in one call.
    *
    * @generated from rpc darkroom.v1.Webhooks.ReplayWebhookDeliveries
    */
