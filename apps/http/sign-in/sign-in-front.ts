@@ -97,6 +97,7 @@ const CALLBACK = '/sign-in/provider/callback';
 /** The message for an unknown address and for a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
 const SIGN_IN_AGAIN = 'Sign in again to continue: this needs a new sign-in.';
+const ENDED = 'Your session has ended. Sign in again.';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -119,12 +120,13 @@ class SignInPages {
   }
 
   async show(ctx: HttpContext): Promise<void> {
-    const { return: asked, again } = readQuery(ctx.state.target.query, ['return', 'again']);
+    const { return: asked, again, ended } = readQuery(ctx.state.target.query, ['return', 'again', 'ended']);
     const returnTo = returnPath(asked);
     const isAgain = again !== undefined;
     const signedIn = await this.options.sessions.find(ctx);
     if (signedIn && !isAgain) return redirectTo(ctx, returnTo);
-    await this.showForm(ctx, { returnTo, isAgain, ...(signedIn ? { fault: SIGN_IN_AGAIN } : {}) }, 200);
+    const fault = signedIn ? SIGN_IN_AGAIN : ended === undefined ? undefined : ENDED;
+    await this.showForm(ctx, { returnTo, isAgain, fault }, 200);
   }
 
   async withPassword(ctx: HttpContext): Promise<void> {
@@ -271,8 +273,9 @@ class SignInPages {
     });
   }
 
-  private showOver(ctx: HttpContext): Promise<void> {
-    return sendPage(ctx, { title: 'Sign in', status: 410, content: linkOver() });
+  private async showOver(ctx: HttpContext): Promise<void> {
+    const isSignedIn = (await this.options.sessions.find(ctx)) !== undefined;
+    await sendPage(ctx, { title: 'Sign in', status: 410, content: linkOver(isSignedIn) });
   }
 }
 
@@ -362,8 +365,9 @@ function passkeyElsewhere(origin: string, returnTo: string): Html {
   return html`<p class="quiet">To use a passkey, sign in at <a href="${address}">${origin}</a>.</p>`;
 }
 
-function linkOver(): Html {
+function linkOver(isSignedIn: boolean): Html {
   return html`${alert('This sign-in link was used already, or is older than half an hour.')}
+    ${isSignedIn ? html`<p>You are signed in: <a href="/">go to the console</a>.</p>` : ''}
     <p>
       The operator of this service makes another one with <code>darkroom people reset</code>. Or
       <a href="/sign-in">sign in with your password</a>.

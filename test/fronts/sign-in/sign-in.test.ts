@@ -156,7 +156,9 @@ describe('the sign-in page', () => {
       expect(await isSignedIn()).to.equal(true);
       const other = new TestBrowser(service.origin);
       expect((await other.submit(path, {})).status).to.equal(410);
-      expect((await other.open(path)).text).to.include('used already, or is older than half an hour');
+      const over = (await other.open(path)).text;
+      expect(over).to.include('used already, or is older than half an hour').and.not.include('go to the console');
+      expect((await browser.open(path)).text).to.include('go to the console');
     });
 
     it('signs in one of twelve browsers that use it at the same time', async () => {
