@@ -129,7 +129,7 @@ export async function searchAccountGenerations(
     if (mode !== undefined || found.items.length > 0 || isUuid(query)) return found;
   }
   const words = termsOf(query);
-  if (words.length === 0) throw fieldInvalid('/q', 'q must have a letter or a digit.');
+  if (words.length === 0) throw fieldInvalid('/q', 'A search needs a letter or a digit.');
   if (!mayReadPrompts)
     throw fieldInvalid('/q', 'Prompts cannot be searched here; search for a generation id or a client_trace_id.');
   return findByTerms(context, accountId, { filter, words }, page);

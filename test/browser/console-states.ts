@@ -261,7 +261,7 @@ export const CONSOLE_STATES: readonly Shown[] = [
       const { page } = visitor;
       await pages.openSignedIn(visitor, '/console/webhooks?new=1');
       await page.getByRole('dialog').getByRole('button', { name: 'Create webhook' }).click();
-      await page.getByText('url must not be empty.').waitFor();
+      await page.getByText('Must not be empty.').waitFor();
     },
   },
   {

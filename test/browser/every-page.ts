@@ -150,8 +150,8 @@ const OPERATOR_PAGES: readonly Shown[] = [
   operator('an account', 'accounts/ACCOUNT', 'an old key'),
   operator('an account that is not there', 'accounts/00000000-0000-7000-8000-000000000000', 'There is no'),
   operator('the queue', 'queue', 'picture'),
-  operator('providers', 'providers', 'Tasks there'),
-  operator('the catalog', 'catalog', 'As this process has read it'),
+  operator('providers', 'providers', 'Waiting'),
+  operator('the catalog', 'catalog', 'In use by this process'),
   operator('the ledger check', 'ledger', 'Check ledger'),
   operator('a sign-in without a passkey', 'accounts', 'Operator pages need a sign-in', 'password'),
   {

@@ -101,6 +101,44 @@ describe('generations in a browser', () => {
     await drawer().getByText('Timeline').waitFor();
   });
 
+  it('goes back to the list as it closes the drawer, so that Back does not open it again', async () => {
+    const [older, newer] = [await made(), await made()];
+    await open('/console/models');
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Generations' }).click();
+    await tile(newer).click();
+    await drawer().getByText('Timeline').waitFor();
+    await page.keyboard.press('j');
+    await untilInPage(page, `location.pathname.endsWith('${older}')`);
+    await drawer().getByRole('button', { name: 'Close' }).click();
+    await untilInPage(page, `location.pathname === '/console/generations'`);
+    await drawer().waitFor({ state: 'hidden' });
+    await page.goBack();
+    await untilInPage(page, `location.pathname === '/console/models'`);
+  });
+
+  it('says how many outputs are missing, and what was released for them', async () => {
+    const id = await made({ parameters: { size: '96x64', n: 2 } });
+    await page.route(`**/console/api/generations/${id}`, async (route) => {
+      const response = await route.fetch();
+      const { data, ...answer } = (await response.json()) as {
+        data: { ledger: object[]; request: object; created_at: string };
+      };
+      const ledger = [...data.ledger, { kind: 'released', credits: 20, at: data.created_at }];
+      const request = { ...data.request, parameters: { size: '96x64', n: 4 } };
+      await route.fulfill({ response, json: { ...answer, data: { ...data, ledger, request } } });
+    });
+    await open(`/console/generations/${id}`);
+    const side = page.locator('.generation-side');
+    await side.getByText('2 of 4 images').waitFor();
+    await side.getByText('20 credits charged, 20 released').waitFor();
+  });
+
+  it('says what a search needs, without a button that could not help', async () => {
+    await open('/console/generations?q=%25_');
+    await page.getByRole('alert').filter({ hasText: 'A search needs a letter or a digit.' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).to.equal(0);
+  });
+
   it('stays in the drawer where the browser reports late that it was closed before', async () => {
     const id = await made();
     await open('/console/generations');
@@ -111,7 +149,7 @@ describe('generations in a browser', () => {
     await drawer().getByText('Timeline').waitFor();
     await page.keyboard.press('Escape');
     await drawer().waitFor({ state: 'hidden' });
-    expect(pathname()).to.equal('/console/generations');
+    await untilInPage(page, `location.pathname === '/console/generations'`);
   });
 
   it('goes to older and newer ones with J and K, and closes with Escape', async () => {
@@ -195,6 +233,10 @@ describe('generations in a browser', () => {
     await line.getByText('Succeeded').waitFor();
     await line.getByText('a cat in a line').waitFor();
     expect(new URL(page.url()).search).to.equal('?view=list');
+    await page.setViewportSize({ width: 800, height: 740 });
+    await page.locator('.tile').first().waitFor();
+    await page.setViewportSize({ width: 900, height: 740 });
+    await line.getByText('a cat in a line').waitFor();
   });
 
   it('loads the pages behind the first one when the end is near, and moves no picture', async () => {
@@ -278,7 +320,10 @@ describe('generations in a browser', () => {
   it('does not show a generation of another account', async () => {
     const id = '00000000-0000-7000-8000-000000000000';
     await open(`/console/generations/${id}`);
-    await page.getByRole('alert').filter({ hasText: 'There is no such generation.' }).waitFor();
+    const said = page.getByRole('alert').filter({ hasText: 'There is no such generation.' });
+    expect(await said.getByRole('button').count()).to.equal(0);
+    await said.getByRole('link', { name: 'Back to Generations' }).click();
+    await page.locator('.tile').first().waitFor();
   });
 
   it('moves the focus to the title of a page, and back to the tile behind the drawer', async () => {

@@ -10,7 +10,7 @@ import { createAccount, createApp, createKey } from '../../core/access/manage.js
 import { createPerson } from '../../core/people/manage-people.js';
 import { appsForKeys } from '../../core/people/own-keys.js';
 import { PASSWORD } from '../fronts/oauth/oauth-harness.js';
-import { focusOn, openPages, tabTo, thumbnailOf, type Visitor } from './page-harness.js';
+import { focusOn, openPages, tabTo, thumbnailOf, untilInPage, type Visitor } from './page-harness.js';
 import { outputOf } from './shell.js';
 
 const KEYS = '/console/keys';
@@ -75,6 +75,10 @@ describe('the page of API keys in a browser', () => {
     await page.getByLabel('Create pictures and videos, which spends credits').uncheck();
     await page.getByLabel('Expires').selectOption('On a date…');
     await page.getByLabel('Last day').fill('2099-12-31');
+    await page.getByLabel('Monthly limit').fill('0');
+    await name().fill('narrow');
+    await createButton().click();
+    await untilInPage(page, "document.activeElement.name === 'cap' && document.activeElement.validity.patternMismatch");
     await page.getByLabel('Monthly limit').fill('12');
     const secret = await makeKey('narrow');
     const row = rowOf('narrow');
@@ -144,6 +148,11 @@ describe('the page of API keys in a browser', () => {
     expect(await hasText(second)).to.equal(false);
     const third = await makeKey('another page');
     await page.getByRole('link', { name: 'Connections' }).click();
+    const question = page.getByRole('dialog').filter({ hasText: 'Leave without the secret?' });
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    expect(await hasText(third)).to.equal(true);
+    await page.getByRole('link', { name: 'Connections' }).click();
+    await question.getByRole('button', { name: 'Leave' }).click();
     await page.getByRole('heading', { name: 'Connections', level: 1 }).waitFor();
     await page.goBack();
     await rowOf('another page').waitFor();
@@ -174,6 +183,8 @@ describe('the page of API keys in a browser', () => {
     await page.getByRole('button', { name: 'Copy as .env line' }).click();
     await page.getByRole('status').filter({ hasText: 'Copied the line.' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(`DARKROOM_API_KEY=${secret}`);
+    await page.getByRole('link', { name: 'Connections' }).click();
+    await page.getByRole('heading', { name: 'Connections', level: 1 }).waitFor();
   });
 
   it('finds keys by name and by a whole secret, which does not get into the address', async () => {
@@ -257,7 +268,8 @@ describe('the page of API keys in a browser', () => {
     await visitor.context.clearCookies({ name: 'darkroom_session' });
     await name().fill('too late');
     await createButton().click();
-    await page.waitForURL('**/sign-in?return=%2Fconsole%2Fkeys%3Fnew%3D1');
+    await page.waitForURL('**/sign-in?return=%2Fconsole%2Fkeys%3Fnew%3D1&ended=1');
+    await page.getByRole('alert').filter({ hasText: 'Your session has ended.' }).waitFor();
     await page.getByLabel('E-mail address').fill('ada@example.com');
     await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();

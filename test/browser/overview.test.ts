@@ -6,11 +6,13 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type Caller, SCOPES } from '../../core/access/credential.js';
-import { resumeAccount, suspendAccount } from '../../core/access/manage.js';
+import { createAccount, resumeAccount, suspendAccount } from '../../core/access/manage.js';
+import { grantCredits } from '../../core/credits/operate.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
+import { createPerson } from '../../core/people/manage-people.js';
 import { consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/clocks.js';
-import { focusOn, openPages, type Visitor } from './page-harness.js';
+import { focusOn, openPages, untilInPage, type Visitor } from './page-harness.js';
 
 const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 
@@ -42,7 +44,7 @@ describe('the overview in a browser', () => {
     await open();
     await page.getByRole('link', { name: /a cat/ }).first().waitFor();
     await page.getByText('Charged, last 7 days').waitFor();
-    await page.getByText('100% did not fail').waitFor();
+    await page.getByText('None failed').waitFor();
     await page.getByText('Create a first picture (done)').waitFor();
     await page.getByRole('link', { name: 'All models' }).click();
     await page.locator('a[href="/console/models/picture"]').click();
@@ -57,6 +59,40 @@ describe('the overview in a browser', () => {
     await open();
     await page.getByRole('alert').filter({ hasText: 'suspended' }).first().waitFor();
     await resumeAccount(context, accountId);
+  });
+
+  it('offers another way to sign in while one can be set, and says afterwards that it is too late', async () => {
+    const { context, clock } = harness().service.harness;
+    const { accountId } = await createAccount(context, { name: 'a new account' });
+    await grantCredits(context, { accountId, operationId: 'the only one', credits: 1, reason: 'to test' });
+    const person = await createPerson(context, { accountId, email: 'new@example.com' });
+    await harness().openSignedIn(visitor, '/console', person, { method: 'link' });
+    await page.getByText('within 15 minutes of the sign-in').waitFor();
+    await page.getByRole('link', { name: 'Set a password or add a passkey' }).waitFor();
+    await page.getByRole('link', { name: 'Balance: 1 credit', exact: true }).waitFor();
+    clock.advance(16 * 60_000);
+    await page.reload();
+    await page.getByText('Ask the operator for another link.').waitFor();
+    expect(await page.getByRole('link', { name: 'Set a password or add a passkey' }).count()).to.equal(0);
+  });
+
+  it('gives cards of models one shape, whatever shape their pictures have', async () => {
+    const tall = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="90"/>')}`;
+    await page.route('**/console/api/models', async (route) => {
+      const response = await route.fetch();
+      const { data, ...answer } = (await response.json()) as { data: { models: object[] } };
+      const models = data.models.map((model, index) =>
+        index > 0 ? model : { ...model, sample: { thumbnails: { '320': tall, '640': tall, '1280': tall } } },
+      );
+      await route.fulfill({ response, json: { ...answer, data: { models } } });
+    });
+    await open('/console/models');
+    await untilInPage(page, `document.querySelector('.model-sample img')?.naturalHeight === 90`);
+    const shapes = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('.model-sample')].map(({ clientWidth, clientHeight }) => clientWidth / clientHeight)`,
+    );
+    expect(shapes).to.have.lengthOf.at.least(2);
+    for (const shape of shapes) expect(shape).to.be.closeTo(16 / 9, 0.05);
   });
 
   it('says of an unknown address that there is no page, and leads on', async () => {

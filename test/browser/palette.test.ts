@@ -100,6 +100,7 @@ describe('the command palette in a browser', () => {
   it('shows recent generations, and opens one', async () => {
     await open();
     await openPalette();
+    await palette().getByRole('group', { name: 'Actions' }).getByRole('option', { name: 'Create webhook' }).waitFor();
     await palette().getByRole('option', { name: 'a heron in the reeds' }).click();
     await page.waitForURL(/\/console\/generations\/[0-9a-f-]{36}$/);
     await page.getByText('a heron in the reeds').first().waitFor();

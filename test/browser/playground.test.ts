@@ -136,6 +136,30 @@ describe('the playground in a browser', () => {
     expect(await prompt().inputValue()).to.equal('');
   });
 
+  it('shares what is entered but the prompt before there is a result', async () => {
+    await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await open();
+    await prompt().fill('a cat that is not finished');
+    await size();
+    await number('Images').fill('3');
+    await page.getByRole('button', { name: 'Share setup' }).click();
+    await page.getByText('Address copied').waitFor();
+    const address = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(address).to.not.include('cat');
+    await page.evaluate('localStorage.clear()');
+    await page.goto(address);
+    await untilInPage(page, "new URL(location).searchParams.get('parameters') === null");
+    await page.getByRole('radio', { name: '96 × 64', checked: true }).waitFor();
+    expect(await number('Images').inputValue()).to.equal('3');
+  });
+
+  it('says that the catalog has no model of the name in the address', async () => {
+    await open('/console/playground?model=nope');
+    await page.getByText('There is no model “nope”.').waitFor();
+    await pick('Clip');
+    await page.getByText('There is no model “nope”.').waitFor({ state: 'detached' });
+  });
+
   it('does not replace what is written when another result is looked at', async () => {
     await open();
     await size();
@@ -167,7 +191,9 @@ describe('the playground in a browser', () => {
     await untilInPage(page, "document.activeElement?.closest('[role=radiogroup]') !== null");
     await size();
     await number('Images').fill('9');
-    await fieldOf(number('Images')).locator('.error').waitFor();
+    await fieldOf(number('Images')).getByText('Must be at most 4.', { exact: true }).waitFor();
+    await page.locator('.cost').getByText('–', { exact: true }).waitFor();
+    await create('images').waitFor();
     await number('Images').fill('');
     await page.getByLabel('Tuning').fill('{');
     await fieldOf(page.getByLabel('Tuning')).getByText('Tuning must be JSON.').waitFor();

@@ -108,6 +108,10 @@ describe('usage in a browser', () => {
     await page.getByText('No usage in these days').waitFor();
     await open('/console/usage?from=2001-01-01&to=2005-01-31');
     await page.getByRole('alert').filter({ hasText: 'at most 366 days' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).to.equal(0);
+    await open('/console/usage?from=2001-01-31&to=2001-01-01');
+    await page.getByText('and From not after To').waitFor();
+    expect(await page.getByRole('alert').count()).to.equal(0);
   });
 
   it('is saved as CSV, with the same numbers', async () => {

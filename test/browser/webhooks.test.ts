@@ -88,7 +88,7 @@ describe('webhooks in a browser', () => {
     await button('Create webhook').first().click();
     await address().fill('http://a.example/hook');
     await inDialog('Create webhook');
-    await page.getByText('url must be an address').waitFor();
+    await dialog().getByText('Must be an address').waitFor();
     await focusOn(page, 'Address');
     expect(await address().getAttribute('aria-invalid')).to.equal('true');
     expect(await address().inputValue()).to.equal('http://a.example/hook');
@@ -100,7 +100,7 @@ describe('webhooks in a browser', () => {
     expect(await address().getAttribute('aria-invalid')).to.equal(null);
     await inDialog('Create webhook');
     await dialog()
-      .getByText(/events must/)
+      .getByText(/^Must /)
       .waitFor();
     await inDialog('Cancel');
     await create('https://a.example/hook');
@@ -154,6 +154,8 @@ describe('webhooks in a browser', () => {
     ]);
     await act('Disable');
     await page.getByText('It was disabled by a request.').waitFor();
+    expect(await page.locator('.badge').first().getAttribute('class')).to.equal('badge');
+    await page.locator('.badge').getByText('Disabled', { exact: true }).waitFor();
     await button('Enable').click();
     await page.getByText('It was disabled by a request.').waitFor({ state: 'detached' });
     await act('Rotate secret…');
@@ -204,6 +206,19 @@ describe('webhooks in a browser', () => {
     await page.getByText('No delivery matches these filters').waitFor();
   });
 
+  it('leaves what waits out of the part that was delivered', async () => {
+    await made('https://w.example/hook');
+    await generate();
+    await logged(/204.*Delivered/);
+    sender.receive = () => ({ status: 503 });
+    await generate();
+    await logged(/503.*Retrying/);
+    await page.reload();
+    const delivered = page.locator('.figures > div').filter({ hasText: 'Delivered' });
+    await delivered.getByText('1 of 1 in the last 24 hours; 1 waiting or cancelled').waitFor();
+    await delivered.getByText('100%').waitFor();
+  });
+
   it('sends a test event, and shows its delivery', async () => {
     await made('https://t.example/hook', '?state=exhausted');
     sender.receive = ({ event }) => ({ status: event === 'generation.test' ? 418 : 204 });
@@ -225,6 +240,7 @@ describe('webhooks in a browser', () => {
     await logged('Not sent');
     await page.reload();
     await page.getByText('It was disabled because its address answered 410 Gone.').waitFor();
+    await page.locator('.badge.fail').getByText('Disabled', { exact: true }).waitFor();
     const resend = async (): Promise<void> => {
       await button('Resend failed…').click();
       await dialog().getByText('1 delivery', { exact: true }).waitFor();
@@ -258,6 +274,7 @@ describe('webhooks in a browser', () => {
   it('does not show a webhook or a delivery that is not of the account', async () => {
     await harness().openSignedIn(visitor, `/console/webhooks/${UNKNOWN}`);
     await page.getByRole('alert').filter({ hasText: 'There is no such webhook.' }).waitFor();
+    await page.getByRole('link', { name: 'Back to Webhooks' }).waitFor();
     await made('https://e.example/hook', `?delivery=${UNKNOWN}`);
     await page.getByRole('alert').filter({ hasText: 'There is no such delivery.' }).waitFor();
     await page.getByText('Deliveries are kept for 30 days after their last change.').waitFor();

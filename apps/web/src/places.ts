@@ -81,10 +81,20 @@ export interface Going {
   readonly replaces?: boolean;
 }
 
-/** Goes to another address of the console. */
-export function goTo(href: string, { keepsScroll = false, replaces = false }: Going = {}): void {
-  if (replaces) window.history.replaceState(null, '', href);
-  else window.history.pushState(null, '', href);
+/** Where set, it is asked before the person goes to another page, and calls `leave` if they agree. */
+export const leaving: { ask: ((leave: () => void) => void) | undefined } = { ask: undefined };
+
+/** Goes to another address of the console. The state of the history is whether that lies over the page before. */
+export function goTo(href: string, going: Going = {}): void {
+  const { keepsScroll = false, replaces = false } = going;
+  const { ask } = leaving;
+  if (ask !== undefined && href.split('?')[0] !== location.pathname)
+    return ask(() => {
+      leaving.ask = undefined;
+      goTo(href, going);
+    });
+  if (replaces) window.history.replaceState(window.history.state, '', href);
+  else window.history.pushState(keepsScroll, '', href);
   show();
   if (!keepsScroll) window.scrollTo(0, 0);
 }
@@ -93,7 +103,7 @@ export function goTo(href: string, { keepsScroll = false, replaces = false }: Go
 export function changeQuery(query: Within['query'] = {}): void {
   const { page, id, query: current } = place.value;
   if (page === undefined) return;
-  window.history.replaceState(null, '', hrefOf(page, { id, query: { ...current, ...query } }));
+  window.history.replaceState(window.history.state, '', hrefOf(page, { id, query: { ...current, ...query } }));
   address.value = currentAddress();
 }
 

@@ -66,7 +66,7 @@ async function checked<T>(send: () => Promise<{ readonly data: T }>): Promise<T>
 /** To the sign-in page, and back to this one. */
 function leaveToSignIn(): void {
   const { pathname, search } = window.location;
-  window.location.assign(`/sign-in?return=${encodeURIComponent(pathname + search)}`);
+  window.location.assign(`/sign-in?return=${encodeURIComponent(pathname + search)}&ended=1`);
 }
 
 /** An address of the console's own part of the server, or, with `/api/` in front, of its public API. */
@@ -103,15 +103,22 @@ export function isUnreachable(error: unknown): boolean {
   return error instanceof Error && error.name === 'ConnectionError';
 }
 
-/** Whether the server says that there is nothing at the path of a request. */
-export function isNotFound(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404;
+/** Whether the server would refuse the same request again: there is nothing at its path, or a value in it is wrong. */
+export function isRefusedAgain(error: unknown): boolean {
+  return error instanceof ApiError && [404, 422].includes(error.status);
 }
 
 /** The JSON Pointer of the field at fault; empty where none is. The console's own requests have one. */
 export function pointerOf(error: unknown): string {
   if (error instanceof Explained) return error.pointer;
   return error instanceof ApiError ? ((error.refusal as { readonly pointer?: string }).pointer ?? '') : '';
+}
+
+/** A refusal as a sentence at its field: without the path of the field in the API, by the field's JSON Pointer. */
+export function atField(sentence: string, pointer: string): string {
+  const path = pointer.slice(1).replaceAll('/', '.');
+  if (!sentence.startsWith(path) || !/^[ .]/.test(sentence.slice(path.length))) return sentence;
+  return sentence.slice(path.length + 1).replace(/^./, (first) => first.toUpperCase());
 }
 
 /** Code of a refusal; empty for any other error. */

@@ -11,6 +11,11 @@ export const overviewFault = signal<string | undefined>(undefined);
 /** The name of the account's credits. */
 export const currency = computed(() => overview.value?.account.currency ?? 'credits');
 
+/** The name of credits beside an amount of them, such as "1 credit". */
+export function unitOf(credits: number, name = currency.value): string {
+  return credits === 1 && name === 'credits' ? 'credit' : name;
+}
+
 /** Whether the person could not sign in again: the link that they used works once. */
 export const hasNoWayBack = computed(() => {
   const { person, session } = overview.value ?? {};

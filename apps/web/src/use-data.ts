@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from './parts/toasts.js';
-import { isNotFound, isUnreachable, read, sentenceOf } from './server.js';
+import { isRefusedAgain, isUnreachable, read, sentenceOf } from './server.js';
 
 /** The state of data that is loaded from the server. */
 export interface Data<T> {
   readonly value: T | undefined;
   /** Why the last request failed. */
   readonly fault: string | undefined;
-  /** Whether the server has nothing at this path, so that another request cannot help. */
-  readonly isMissing?: boolean | undefined;
+  /** Whether another request would fail in the same way. */
+  readonly isFinal?: boolean | undefined;
   /** Loads it again; the old value remains until then. Never rejects. */
   readonly reload: () => Promise<void>;
 }
@@ -36,7 +36,7 @@ interface State<T> {
   readonly path: string;
   readonly value?: T | undefined;
   readonly fault?: string | undefined;
-  readonly isMissing?: boolean | undefined;
+  readonly isFinal?: boolean | undefined;
 }
 
 /**
@@ -58,8 +58,8 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
         if (signal?.aborted === true) return;
         const isDown = isUnreachable(error);
         const fault = isDown ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
-        const isMissing = isNotFound(error);
-        setState((before) => ({ ...(before.path === path ? before : { path }), fault, isMissing }));
+        const isFinal = isRefusedAgain(error);
+        setState((before) => ({ ...(before.path === path ? before : { path }), fault, isFinal }));
         setLost(isDown);
       }
     },
@@ -75,7 +75,7 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
   return {
     value: known.value ?? (CACHE.get(path) as T | undefined),
     fault: known.fault,
-    isMissing: known.isMissing,
+    isFinal: known.isFinal,
     reload: useCallback(() => reload(), [reload]),
   };
 }
@@ -232,7 +232,7 @@ export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>
   return {
     value,
     fault: first.fault ?? reading.fault,
-    isMissing: first.isMissing,
+    isFinal: first.isFinal,
     reload,
     items: [...(value?.[name] ?? []), ...(known?.items ?? [])],
     last,

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { read, sentenceOf } from './server.js';
+import { isRefusedAgain, read, sentenceOf } from './server.js';
 import { useEvery, useLatest } from './use-data.js';
 
 /** A list that is read again and again. */
@@ -7,6 +7,8 @@ export interface Followed<T> {
   /** Undefined until the first page is here. */
   readonly items: readonly T[] | undefined;
   readonly fault: string | undefined;
+  /** Whether another request would fail in the same way. */
+  readonly isFinal: boolean;
   /** The number of new ones that are held back. */
   readonly waiting: number;
   readonly showWaiting: () => void;
@@ -43,7 +45,7 @@ export function useFollowed<T extends { readonly created_at: string }>(
 ): Followed<T> {
   const [listed, setListed] = useState<Listed<T>>();
   const [held, setHeld] = useState<Listed<T>>();
-  const [fault, setFault] = useState<string>();
+  const [error, setError] = useState<unknown>();
   const [isReading, setReading] = useState(false);
   const refresh = useLatest((page: Listed<T>) => {
     if (page.path !== path) return;
@@ -61,9 +63,9 @@ export function useFollowed<T extends { readonly created_at: string }>(
         const page = await readPage<T>(path, name, cursor, signal);
         if (cursor === undefined) refresh(page);
         else setListed((known) => (known === undefined ? page : joined(known, page, idOf)));
-        setFault(undefined);
-      } catch (error) {
-        if (signal?.aborted !== true) setFault(sentenceOf(error));
+        setError(undefined);
+      } catch (failure) {
+        if (signal?.aborted !== true) setError(failure);
       }
     },
     // oxlint-disable-next-line react-hooks/exhaustive-deps
@@ -84,7 +86,8 @@ export function useFollowed<T extends { readonly created_at: string }>(
   };
   return {
     items: listed?.items,
-    fault,
+    fault: error === undefined ? undefined : sentenceOf(error),
+    isFinal: isRefusedAgain(error),
     waiting: listed === undefined || held === undefined ? 0 : newIn(held, listed, idOf).length,
     showWaiting: () => {
       setListed(held ?? listed);

@@ -103,7 +103,7 @@ function Finder({ close }: { readonly close: () => void }) {
           aria-controls={id}
           aria-autocomplete="list"
           aria-activedescendant={current === undefined ? undefined : idOf(current)}
-          placeholder="Pages, acts, generations by prompt or id"
+          placeholder="Pages, actions, generations by prompt or id"
           autocomplete="off"
           spellcheck={false}
           maxLength={200}
@@ -174,11 +174,11 @@ function useGroups(text: string): readonly Group[] {
       ? [
           { title: 'Recent generations', entries: generations },
           { title: 'Pages', entries: pages },
-          { title: 'Acts', entries: acts() },
+          { title: 'Actions', entries: actions() },
         ]
       : [
           { title: 'Pages', entries: pages.filter((entry) => matches(entry, text)) },
-          { title: 'Acts', entries: acts().filter((entry) => matches(entry, text)) },
+          { title: 'Actions', entries: actions().filter((entry) => matches(entry, text)) },
           { title: 'Generations', entries: generations },
           { title: 'Create', entries: create },
         ];
@@ -210,7 +210,7 @@ function pageEntries(): readonly Entry[] {
     }));
 }
 
-function acts(): readonly Entry[] {
+function actions(): readonly Entry[] {
   const mcpUrl = overview.value?.mcp_url ?? null;
   const copyUrl = async (url: string): Promise<void> => {
     if (await copyText(url, 'the MCP address')) announce('The MCP address is copied.');
@@ -226,7 +226,7 @@ function acts(): readonly Entry[] {
   return [
     act('New generation', 'wand-sparkles', 'create playground', () => goTo(hrefOf('playground'))),
     act('Create key', 'key-round', 'api new', () => goTo(hrefOf('keys', isNew))),
-    act('New webhook', 'webhook', 'create', () => goTo(hrefOf('webhooks', isNew))),
+    act('Create webhook', 'webhook', 'new', () => goTo(hrefOf('webhooks', isNew))),
     ...(mcpUrl === null ? [] : [act('Copy MCP address', 'copy', '', () => void copyUrl(mcpUrl))]),
     ...THEMES.filter((one) => one !== theme.value).map((one) =>
       act(`Switch to the ${one} theme`, 'sun-moon', 'appearance dark light mode', switchTo(one)),

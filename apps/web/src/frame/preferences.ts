@@ -1,4 +1,4 @@
-import { effect, signal } from '@preact/signals';
+import { effect, type ReadonlySignal, signal } from '@preact/signals';
 
 /** Choices of a person that stay in this browser. */
 export const THEMES = ['system', 'light', 'dark'] as const;
@@ -10,6 +10,16 @@ const SHORTCUTS_KEY = 'darkroom.shortcuts';
 export const theme = signal<Theme>(storedTheme());
 /** Whether single keys outside of fields are shortcuts. */
 export const hasShortcuts = signal(stored(SHORTCUTS_KEY) !== 'off');
+
+/** Whether the window has at least this width in CSS pixels. */
+export function isWider(thanPx: number): ReadonlySignal<boolean> {
+  const room = matchMedia(`(min-width: ${thanPx}px)`);
+  const isWide = signal(room.matches);
+  room.addEventListener('change', () => {
+    isWide.value = room.matches;
+  });
+  return isWide;
+}
 
 effect(() => {
   if (theme.value === 'system') delete document.documentElement.dataset['theme'];

@@ -362,15 +362,23 @@ function DeliveryLines({ deliveries, appId }: Pick<GenerationDetail, 'deliveries
 function Side({ generation }: { generation: GenerationDetail }) {
   const { request, status, created_at: createdAt, model_key: model, client_trace_id: trace, app } = generation;
   const { generation_id: id, outputs, creator, charged_credits: charged, reserved_credits: reserved } = generation;
+  const { ledger, modality } = generation;
+  const released = ledger.find(({ kind }) => kind === 'released')?.credits ?? 0;
+  const asked = Number(request?.parameters['n'] ?? request?.parameters['count'] ?? 1);
   return (
     <aside class="generation-side" aria-label="Details">
       <section class="row wrap">
         <Badge look={STATUS_LOOKS[status]}>{STATUS_TEXTS[status]}</Badge>
+        {outputs.length > 0 && outputs.length < asked ? (
+          <span class="small">{`${outputs.length} of ${asked} ${modality}s`}</span>
+        ) : null}
         <span class="small muted">
           <Time at={createdAt} />
         </span>
         <span class="push num">
-          {isOpen(generation) ? `${creditsText(reserved)} reserved` : `${creditsText(charged)} charged`}
+          {isOpen(generation)
+            ? `${creditsText(reserved)} reserved`
+            : `${creditsText(charged)} charged${charged > 0 && released > 0 ? `, ${numberText(released)} released` : ''}`}
         </span>
       </section>
       <PromptText title="Prompt" text={request?.prompt} />

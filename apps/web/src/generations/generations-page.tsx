@@ -3,6 +3,7 @@ import { STATUSES, type UsageRow } from '../api-types.js';
 import { appName, useApps } from '../use-apps.js';
 import { dayText, numberText } from '../format.js';
 import { lazy } from '../frame/lazy.js';
+import { isWider } from '../frame/preferences.js';
 import { Gallery, GallerySkeleton, NoGenerations, overList } from '../media/gallery.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
 import { useModels } from '../models/use-models.js';
@@ -24,6 +25,8 @@ import { creatorText, isOpen, promptOf, STATUS_LOOKS, STATUS_TEXTS, statusOf } f
 const GenerationView = lazy(async () => (await import('../later-pages.js')).GenerationView);
 const GenerationPage = lazy(async () => (await import('../later-pages.js')).GenerationPage, 'Generation');
 
+/** Where there is no room for a list, there is no switch either. */
+const hasList = isWider(861);
 const FILTERS = ['app', 'status', 'model', 'key', 'kind', 'q', 'from', 'to'] as const;
 
 /** The generations of all Apps; one of them in a drawer over the others, or as a page where it was opened by its address. */
@@ -31,7 +34,7 @@ export function GenerationsPage() {
   const { id, query } = place.value;
   const [isDrawer] = useState(id === undefined);
   const filter = filterOf(query);
-  const view = query['view'] === 'list' ? 'list' : 'grid';
+  const view = query['view'] === 'list' && hasList.value ? 'list' : 'grid';
   if (!isDrawer && id !== undefined) return <GenerationPage key={id} id={id} />;
   return (
     <Page
@@ -168,9 +171,11 @@ function Listing({ filter, isGrid, openId }: ListingProps) {
   return (
     <div class="generations">
       <Fault text={fault}>
-        <Button isSmall onClick={() => void list.reload()}>
-          Try again
-        </Button>
+        {list.isFinal ? null : (
+          <Button isSmall onClick={() => void list.reload()}>
+            Try again
+          </Button>
+        )}
       </Fault>
       {waiting === 0 ? null : (
         <button type="button" class="button primary small new-pill" onClick={showNew}>
@@ -344,7 +349,10 @@ function GenerationDrawer({ id, items }: { id: string | undefined; items: readon
   const known = items[at];
   const { query } = place.value;
   const close = (): void => {
-    if (id !== undefined) goTo(hrefOf('generations', { query }), { keepsScroll: true });
+    if (id === undefined) return;
+    // Opened from the list, it is behind this place in the history.
+    if (history.state === true) history.back();
+    else goTo(hrefOf('generations', { query }), { keepsScroll: true });
   };
   const linkTo = (index: number): string | undefined => {
     const other = at < 0 ? undefined : items[index];

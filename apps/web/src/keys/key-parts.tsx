@@ -64,8 +64,8 @@ export function KeyFields({
           name="cap"
           pointer="/monthly_cap"
           inputMode="numeric"
-          pattern="[0-9]*"
-          title="A whole number"
+          pattern="[1-9][0-9]*"
+          title="A whole number of at least 1"
           maxLength={15}
           placeholder="No limit"
         />

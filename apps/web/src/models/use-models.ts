@@ -1,6 +1,5 @@
 import type { JsonObject, Model } from '../api-types.js';
-import { numberText } from '../format.js';
-import { currency } from '../session.js';
+import { creditsText } from '../parts/parts.js';
 import { type Data, useData } from '../use-data.js';
 
 /** A model of the catalog, with what the console shows of it besides. */
@@ -29,5 +28,5 @@ export function useModels(): Data<readonly ConsoleModel[]> {
 /** The price in the model's unit; that it depends on the request where there is no single one. */
 export function priceText({ price, price_unit: unit }: Pick<Model, 'price' | 'price_unit'>): string {
   if (price === undefined || unit === undefined) return 'Price depends on the request';
-  return `${numberText(price)} ${currency.value}${unit === 'task' ? '' : ` per ${unit}`}`;
+  return `${creditsText(price)}${unit === 'task' ? '' : ` per ${unit}`}`;
 }

@@ -7,6 +7,7 @@ import { type Column, Named, TableCard } from '../parts/table.js';
 import { announce } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import { change } from '../server.js';
+import { unitOf } from '../session.js';
 import { usePages } from '../use-data.js';
 import { AreaPage, createButton, linkTo, type Numbers } from './area-page.js';
 
@@ -81,7 +82,8 @@ const COLUMNS: readonly Column<Account>[] = [
     'Available',
     (account) => (
       <div>
-        {numberText(account.available_credits)} <span class="faint">{account.currency}</span>
+        {numberText(account.available_credits)}{' '}
+        <span class="faint">{unitOf(account.available_credits, account.currency)}</span>
       </div>
     ),
     'number',

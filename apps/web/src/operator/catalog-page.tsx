@@ -170,7 +170,7 @@ function Contents({ catalog }: { catalog: Catalog }) {
         columns={COLUMNS}
         empty={<Empty icon="file-text" title="No models" text="Add some to the file, then reload it." />}
       />
-      <Card id="text" title="Text" note="As this process has read it">
+      <Card id="text" title="Text" note="In use by this process">
         {text === undefined ? (
           <p class="small muted">{hidden && HIDDEN[hidden]}</p>
         ) : (
@@ -204,13 +204,19 @@ const COLUMNS: readonly Column<CatalogModel>[] = [
       <div>
         {terms.base_microcredits === 0 ? '' : `${numberText(terms.base_microcredits / MICRO)} + `}
         {`${numberText(terms.microcredits_per_unit / MICRO)} per ${terms.unit.replaceAll('_', ' ')}`}
-        <small>{`${numberText(least)} to ${numberText(most)} credits, version ${version}`}</small>
+        <small>{`${boundsText(least, most)}, version ${version}`}</small>
       </div>
     ),
   ],
   ['Route', ({ route }) => <Route route={route} />],
   ['Examples', (model) => numberText(model.example_count), 'number'],
 ];
+
+/** The largest integer stands for no bound. */
+function boundsText(least: number, most: number): string {
+  if (most === Number.MAX_SAFE_INTEGER) return `At least ${numberText(least)} credits`;
+  return `${numberText(least)} to ${numberText(most)} credits`;
+}
 
 /** The providers in the order in which they are tried, with their share where there are several. */
 function Route({ route }: Pick<CatalogModel, 'route'>) {

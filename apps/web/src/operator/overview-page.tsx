@@ -76,7 +76,7 @@ export function OverviewPage() {
                   label="Generations per half hour by outcome"
                   series={SERIES}
                   bars={barsOf(answer, span)}
-                  unit="ended"
+                  text={(total) => `${numberText(total)} ended`}
                 />
               </Card>
               <FailuresCard total={answer.total} />
@@ -154,7 +154,7 @@ function figuresOf({ queue, total, half_hours: halves }: OverviewAnswer, span: S
     {
       name: 'Time to result',
       value: timeText(total.result.median_ms),
-      unit: total.result.p95_ms === undefined ? undefined : `95th ${spanText(total.result.p95_ms)}`,
+      unit: total.result.p95_ms === undefined ? undefined : `95% within ${spanText(total.result.p95_ms)}`,
       note: `Median time to accept: ${timeText(total.accept.median_ms)}`,
     },
   ];
@@ -170,14 +170,15 @@ const SERIES: readonly Series[] = [
   { name: 'Failed', look: 'series-fail' },
 ];
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const dayClock = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
 function barsOf({ half_hours: halves }: OverviewAnswer, span: Span): readonly Bar[] {
   return halves.map(({ starts_at: at, outcomes }) => {
     const time = new Date(at);
     return {
-      name: (span === '168' ? day : clock).format(time),
+      name: { '6': clock, '24': dayClock, '168': day }[span].format(time),
       title: `${day.format(time)}, ${clock.format(time)}`,
       values: [outcomes.succeeded, outcomes.cancelled, outcomes.failed],
     };

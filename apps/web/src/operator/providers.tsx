@@ -72,12 +72,18 @@ export function ProvidersPage() {
 function ProviderCard({ provider: p, now }: { provider: Provider; now: string }) {
   const most = p.max_submissions_per_minute;
   return (
-    <Card id={`provider-${p.name}`} title={p.name} note={p.kind} isFlush actions={stateBadge(p)}>
+    <Card
+      id={`provider-${p.name}`}
+      title={p.name}
+      note={p.kind === p.name ? undefined : p.kind}
+      isFlush
+      actions={stateBadge(p)}
+    >
       <div class="body stack">
         <p class="small muted">{reasonOf(p)}</p>
         <Facts
           facts={[
-            ['Tasks there', tasksOf(p)],
+            ['Tasks', tasksOf(p)],
             ['Waiting', numberText(p.waiting)],
             ['Submissions', most && `at most ${numberText(most)} per minute`],
             ['Models', p.models.map(({ model_key: key }) => key).join(', ') || 'None'],
@@ -119,7 +125,7 @@ export const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
       <>
         {p.name}
         <br />
-        <span class="tiny faint">{`${p.kind} · ${counted(p.models.length, 'model')}`}</span>
+        <span class="tiny faint">{`${p.kind === p.name ? '' : `${p.kind} · `}${counted(p.models.length, 'model')}`}</span>
       </>
     ),
   ],

@@ -8,11 +8,11 @@ import { Gallery, GallerySkeleton, NoGenerations } from '../media/gallery.js';
 import { ModelCards } from '../models/models-page.js';
 import { useModels } from '../models/use-models.js';
 import { Icon } from '../parts/icon.js';
-import { Attention, Card, Fault, Figures, Page, type PageProps, PlaceLink } from '../parts/parts.js';
+import { Attention, Card, creditsText, Fault, Figures, Page, type PageProps, PlaceLink } from '../parts/parts.js';
 import { Legend, Plot } from '../parts/plot.js';
 import type { PageName } from '../places.js';
 import type { AccountGeneration, AllWebhooks, Connection, Key } from '../server-types.js';
-import { hasNoWayBack } from '../session.js';
+import { hasNoWayBack, unitOf } from '../session.js';
 import { dayAgo, MEDIA, mediaByDay, readUsage, usagePath } from '../usage/usage-data.js';
 import { useData } from '../use-data.js';
 
@@ -70,7 +70,7 @@ function Head({ id, title, page, all }: { id: string; title: string; page: PageN
 const MAX_FAILING = 3;
 
 /** One line for each thing that the person should act on. */
-function Attentions({ overview: { account } }: PageProps) {
+function Attentions({ overview: { account, session } }: PageProps) {
   const webhooks = useData<AllWebhooks>('/webhooks', { everyMs: 60_000 });
   const failing = webhooks.value?.webhooks.filter(({ health }) => health.state === 'failing') ?? [];
   return (
@@ -81,12 +81,16 @@ function Attentions({ overview: { account } }: PageProps) {
       {hasNoWayBack.value ? (
         <Attention
           action={
-            <PlaceLink page="account" class="button small">
-              Set a password or add a passkey
-            </PlaceLink>
+            session.is_recent ? (
+              <PlaceLink page="account" class="button small">
+                Set a password or add a passkey
+              </PlaceLink>
+            ) : null
           }
         >
-          Your sign-in link can’t be used again.
+          {session.is_recent
+            ? 'Your sign-in link can’t be used again. Choose another way to sign in within 15 minutes of the sign-in.'
+            : 'You can’t sign in again by yourself: your link is used, and the 15 minutes to set a password or add a passkey are over. Ask the operator for another link.'}
         </Attention>
       ) : null}
       {account.available_credits <= 0 && !account.is_suspended ? (
@@ -146,7 +150,7 @@ function Sums({ overview, appId, generations }: SumsProps) {
           <Plot
             label="Charged credits by day"
             series={MEDIA}
-            unit={overview.account.currency}
+            text={creditsText}
             bars={mediaByDay(rows, range, 'charged_credits').map(({ day, values }) => ({
               name: day.slice(8),
               title: `${dayText(day)}, UTC`,
@@ -168,12 +172,13 @@ interface WeekProps extends PageProps {
 }
 
 function WeekFigures({ overview: { account }, rows, generations }: WeekProps) {
-  const { available_credits: available, reserved_credits: reserved, currency: unit } = account;
+  const { available_credits: available, reserved_credits: reserved } = account;
   const middle = dayAgo(WEEK - 1);
   const sum = (of: 'charged_credits' | 'generations' | 'failed', isThisWeek = true): number =>
     rows.reduce((all, row) => all + ((row.day ?? '') >= middle === isThisWeek ? row[of] : 0), 0);
   const [charged, before] = [sum('charged_credits'), sum('charged_credits', false)];
   const [count, failed] = [sum('generations'), sum('failed')];
+  const ended = count - generations.filter(isOpen).length;
   const times = generations
     .flatMap(({ status, created_at: from, completed_at: to }) =>
       status === 'succeeded' && to !== undefined ? Date.parse(to) - Date.parse(from) : [],
@@ -183,7 +188,12 @@ function WeekFigures({ overview: { account }, rows, generations }: WeekProps) {
   return (
     <Figures
       figures={[
-        { name: 'Available', value: numberText(available), unit, note: daysLeftText(available, charged) },
+        {
+          name: 'Available',
+          value: numberText(available),
+          unit: unitOf(available),
+          note: daysLeftText(available, charged),
+        },
         {
           name: 'Charged, last 7 days',
           value: numberText(charged),
@@ -193,8 +203,8 @@ function WeekFigures({ overview: { account }, rows, generations }: WeekProps) {
         {
           name: 'Generations, last 7 days',
           value: numberText(count),
-          unit: count === 0 ? undefined : `${percentText((count - failed) / count)} did not fail`,
-          note: failed === 0 ? 'None failed' : `${numberText(failed)} failed, none charged`,
+          unit: ended > 0 && failed > 0 ? `${percentText(failed / ended)} failed` : undefined,
+          note: failed === 0 ? 'None failed' : `${numberText(failed)} of ${numberText(ended)} that ended, none charged`,
         },
         {
           name: 'Median time to result',

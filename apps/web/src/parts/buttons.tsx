@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { leaving } from '../places.js';
 import { useAction } from '../use-data.js';
+import { ask as askFirst } from './ask.js';
 import { Icon, type IconName } from './icon.js';
 import { ActionFault } from './parts.js';
 import { say } from './toasts.js';
@@ -88,6 +90,8 @@ export function MoreButton({ pages: { more, isReading }, what }: MoreButtonProps
 }
 
 const DONE_MS = 2_000;
+/** What was copied last. */
+let copied = '';
 
 /** Copies a text. Returns whether it was copied: browsers let pages copy with TLS only. */
 export async function copyText(text: string, what: string): Promise<boolean> {
@@ -97,15 +101,19 @@ export async function copyText(text: string, what: string): Promise<boolean> {
     say(`${what} can’t be copied without HTTPS. Select it and press Ctrl+C or ⌘C.`);
     return false;
   }
+  copied = text;
   say(`Copied ${what}.`);
   return true;
 }
 
 /** Copies a text, and says so for two seconds. Returns whether it was copied. */
-export function useCopy(text: string, what: string): readonly [isCopied: boolean, copy: () => Promise<boolean>] {
+export function useCopy(
+  text: string | (() => string),
+  what: string,
+): readonly [isCopied: boolean, copy: () => Promise<boolean>] {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<boolean> => {
-    if (!(await copyText(text, what))) return false;
+    if (!(await copyText(typeof text === 'string' ? text : text(), what))) return false;
     setCopied(true);
     setTimeout(() => setCopied(false), DONE_MS);
     return true;
@@ -177,6 +185,27 @@ interface ShownOnceProps {
 
 /** A secret, to be copied before it is gone. */
 export function ShownOnce({ secret, onDone, actions, children }: ShownOnceProps) {
+  useEffect(() => {
+    const isCopied = (): boolean => copied.includes(secret);
+    const ask = (event: BeforeUnloadEvent): void => {
+      if (!isCopied()) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', ask);
+    leaving.ask = (leave) => {
+      if (isCopied()) return leave();
+      askFirst({
+        title: 'Leave without the secret?',
+        text: 'It has not been copied, and is not shown again.',
+        doIt: 'Leave',
+        act: async () => undefined,
+        done: leave,
+      });
+    };
+    return () => {
+      window.removeEventListener('beforeunload', ask);
+      leaving.ask = undefined;
+    };
+  }, [secret]);
   return (
     <div class="attention once">
       <div class="stack-s">

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
-import { pointerOf } from '../server.js';
+import { atField, pointerOf } from '../server.js';
 import { type Action, focusOnFaulty } from '../use-data.js';
 import { Icon } from './icon.js';
 import { ActionFault } from './parts.js';
@@ -73,7 +73,7 @@ function useRefusal(pointer: string | undefined): string | undefined {
   const form = useContext(FormContext);
   if (form === undefined || pointer === undefined) return undefined;
   form.pointers.add(pointer);
-  return pointerOf(form.doing.error) === pointer ? form.doing.fault : undefined;
+  return pointerOf(form.doing.error) === pointer ? atField(form.doing.fault ?? '', pointer) : undefined;
 }
 
 /** Connects a control with its label, hint and error. */

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { numberText, preciseTimeText, sinceText } from '../format.js';
-import { type Going, goTo, hrefOf, type PageName, type Within } from '../places.js';
-import { currency, hasNoWayBack, overview, reloadOverview } from '../session.js';
+import { type Going, goTo, hrefOf, type PageName, PAGES, place, type Within } from '../places.js';
+import { hasNoWayBack, overview, reloadOverview, unitOf } from '../session.js';
 import type { Overview } from '../server-types.js';
 import { needsSignIn } from '../server.js';
 import { type Action, type Data, useNow } from '../use-data.js';
@@ -65,14 +65,10 @@ function Balance() {
   const account = overview.value?.account;
   if (account === undefined) return null;
   return (
-    <PlaceLink
-      page="usage"
-      class="balance"
-      label={`Balance: ${numberText(account.available_credits)} ${account.currency}`}
-    >
+    <PlaceLink page="usage" class="balance" label={`Balance: ${creditsText(account.available_credits)}`}>
       <span class="wide-only">Balance</span>
       <strong>{numberText(account.available_credits)}</strong>
-      <span class="wide-only faint">{account.currency}</span>
+      <span class="wide-only faint">{unitOf(account.available_credits)}</span>
     </PlaceLink>
   );
 }
@@ -290,9 +286,9 @@ export function Time({ at }: { readonly at: string }) {
   );
 }
 
-/** An amount with the account's name for its credits. */
-export function creditsText(credits: number): string {
-  return `${numberText(credits)} ${currency.value}`;
+/** An amount with the name of the credits, which is that of the person's account where absent. */
+export function creditsText(credits: number, name?: string): string {
+  return `${numberText(credits)} ${unitOf(credits, name)}`;
 }
 
 /** Lines of text that are being loaded. */
@@ -328,11 +324,13 @@ interface LoadedProps<T> {
 
 /** Shows the data, that it is loading, or why it could not be loaded with a button to try again. */
 export function Loaded<T>({ data, what, skeleton, children }: LoadedProps<T>) {
-  const { value, fault, isMissing = false, reload } = data;
+  const { value, fault, isFinal = false, reload } = data;
   return (
     <>
       <Fault text={fault}>
-        {isMissing ? null : (
+        {isFinal ? (
+          <BackToList />
+        ) : (
           <button type="button" class="button small" onClick={() => void reload()}>
             Try again
           </button>
@@ -347,6 +345,17 @@ export function Loaded<T>({ data, what, skeleton, children }: LoadedProps<T>) {
         </div>
       ) : null}
     </>
+  );
+}
+
+/** Leads from the address of a single thing to the list of all. */
+function BackToList() {
+  const { page, id } = place.value;
+  if (page === undefined || id === undefined) return null;
+  return (
+    <PlaceLink page={page} class="button small">
+      {`Back to ${PAGES[page].title}`}
+    </PlaceLink>
   );
 }
 

@@ -22,8 +22,8 @@ interface PlotProps {
   readonly label: string;
   readonly series: readonly Series[];
   readonly bars: readonly Bar[];
-  /** The unit of the total, such as "credits". */
-  readonly unit?: string;
+  /** The total of a bar with its unit, such as "5 credits". */
+  readonly text?: (total: number) => string;
   readonly heightPx?: number;
 }
 
@@ -35,7 +35,7 @@ const NAME_PX = 72;
 const MAX_BAR_PX = 44;
 
 /** Stacked bars. The pointer, or the arrow keys, show the values of one bar. */
-export function Plot({ label, series, bars, unit, heightPx = 220 }: PlotProps) {
+export function Plot({ label, series, bars, text = numberText, heightPx = 220 }: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<number>();
@@ -93,7 +93,7 @@ export function Plot({ label, series, bars, unit, heightPx = 220 }: PlotProps) {
           <g key={index} onPointerEnter={() => setAt(index)}>
             <rect class={index === at ? 'hit on' : 'hit'} x={LEFT + index * step} y={0} width={step} height={base} />
             <Stack bar={bar} series={series} x={LEFT + index * step} step={step} base={base} heightOf={heightOf} />
-            {index % every === 0 && step > 0 ? (
+            {index % every === 0 && LEFT + (index + 0.5) * step + NAME_PX / 2 <= width ? (
               <text x={LEFT + (index + 0.5) * step} y={heightPx - 6} text-anchor="middle">
                 {bar.name}
               </text>
@@ -102,7 +102,7 @@ export function Plot({ label, series, bars, unit, heightPx = 220 }: PlotProps) {
         ))}
       </svg>
       {shown === undefined || at === undefined ? null : (
-        <Tip bar={shown} series={series} unit={unit} place={tipPlace(LEFT + (at + 0.5) * step, width)} />
+        <Tip bar={shown} series={series} text={text} place={tipPlace(LEFT + (at + 0.5) * step, width)} />
       )}
     </div>
   );
@@ -119,14 +119,13 @@ function movedTo(key: string, at: number | undefined, last: number): number | un
   return to[key];
 }
 
-interface TipProps extends Pick<PlotProps, 'series'> {
+interface TipProps extends Required<Pick<PlotProps, 'series' | 'text'>> {
   readonly bar: Bar;
-  readonly unit: string | undefined;
   readonly place: Readonly<Record<string, string>>;
 }
 
 /** The values of one bar. */
-function Tip({ bar, series, unit, place }: TipProps) {
+function Tip({ bar, series, text, place }: TipProps) {
   return (
     <div class="tip" style={place}>
       <strong>{bar.title ?? bar.name}</strong>
@@ -139,7 +138,7 @@ function Tip({ bar, series, unit, place }: TipProps) {
       {series.length > 1 ? (
         <div>
           <span>Total</span>
-          <span>{`${numberText(totalOf(bar))}${unit === undefined ? '' : ` ${unit}`}`}</span>
+          <span>{text(totalOf(bar))}</span>
         </div>
       ) : null}
     </div>

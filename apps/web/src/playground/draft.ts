@@ -33,6 +33,22 @@ export function keepDraft(accountId: string, draft: Draft): void {
   }
 }
 
+/** The address of the playground with the entered model and parameters, but without the prompt: addresses get into logs. */
+export function sharedQuery(accountId: string) {
+  const { model_key: model, texts } = readDraft(accountId)?.setup ?? {};
+  return { model, parameters: texts && JSON.stringify(texts) };
+}
+
+/** The parameters in an address; undefined for any other text. */
+export function sharedTexts(text = ''): Setup['texts'] | undefined {
+  try {
+    const texts = JSON.parse(text) as Setup['texts'];
+    return Object.values(texts).every((one) => typeof one === 'string') ? texts : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Removes the drafts of all accounts from this browser. */
 export function clearDrafts(): void {
   try {

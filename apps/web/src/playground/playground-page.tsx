@@ -4,6 +4,7 @@ import { Button, useCopy } from '../parts/buttons.js';
 import { Empty, Fault, Loaded, type PageProps, Page } from '../parts/parts.js';
 import { hrefOf, place } from '../places.js';
 import { useLatest } from '../use-data.js';
+import { sharedQuery } from './draft.js';
 import { ActBar } from './form/act-bar.js';
 import { RequestForm } from './form/request-form.js';
 import { HistoryStrip } from './result/history-strip.js';
@@ -20,7 +21,7 @@ export function PlaygroundPage({ overview }: PageProps) {
     </div>
   );
   return (
-    <Page title="Playground" width="full" actions={<ShareButton />}>
+    <Page title="Playground" width="full" actions={<ShareButton accountId={overview.account.id} />}>
       {overview.account.is_suspended ? (
         <div class="play-note">
           <Fault text="The account is suspended. Nothing can be created until the operator resumes it." />
@@ -41,11 +42,11 @@ export function PlaygroundPage({ overview }: PageProps) {
   );
 }
 
-/** Copies the address, which leads others of the account to the same settings. */
-function ShareButton() {
-  const { from, model } = place.value.query;
-  const href = hrefOf('playground', { query: { from, model } });
-  const [isCopied, copy] = useCopy(location.origin + href, 'the address');
+/** Copies an address that leads others of the account to the result that is shown, or to the same settings without one. */
+function ShareButton({ accountId }: { accountId: string }) {
+  const { from } = place.value.query;
+  const query = () => (from === undefined ? sharedQuery(accountId) : { from });
+  const [isCopied, copy] = useCopy(() => location.origin + hrefOf('playground', { query: query() }), 'the address');
   return (
     <Button kind="quiet" icon="link" label="Share setup" onClick={() => void copy()}>
       <span class="wide-only">{isCopied ? 'Address copied' : 'Share setup'}</span>

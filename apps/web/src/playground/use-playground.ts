@@ -6,11 +6,11 @@ import { handedPrompt } from '../frame/shortcuts.js';
 import { say } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { AccountGeneration, GenerationDetail, GenerationInput, Overview } from '../server-types.js';
-import { change, codeOf, inApp, isUnreachable, pointerOf, randomKey, read, sentenceOf } from '../server.js';
+import { atField, change, codeOf, inApp, isUnreachable, pointerOf, randomKey, read, sentenceOf } from '../server.js';
 import { reloadOverview } from '../session.js';
 import { useData } from '../use-data.js';
 import { bodyOf, type CodeRequest, type RequestBody } from './code/request-code.js';
-import { keepDraft, readDraft, type Setup } from './draft.js';
+import { keepDraft, readDraft, type Setup, sharedTexts } from './draft.js';
 import {
   layoutOf,
   type ParameterField,
@@ -132,8 +132,10 @@ type Form = ReturnType<typeof useForm>;
 /** A required field that is empty is an error when somebody tries to create, and not while they fill the form in. */
 function faultAt(pointer: string, own: Form['faults'], fault: Refusal | undefined, refused: Refusal | undefined) {
   if (own[pointer] !== undefined) return own[pointer];
-  if (fault !== undefined && isAt(fault.pointer, pointer)) return fault.sentence;
-  return refused?.code === 'FIELD_INVALID' && isAt(refused.pointer, pointer) ? refused.sentence : undefined;
+  const found = [fault, refused?.code === 'FIELD_INVALID' ? refused : undefined].find(
+    (one) => one !== undefined && isAt(one.pointer, pointer),
+  );
+  return found && atField(found.sentence, pointer);
 }
 
 /** The ratio of width and height, and the number, of the outputs of a request. */
@@ -158,8 +160,8 @@ function useForm(models: Models, accountId: string) {
   const fields = parameterFields(model);
   const { parameters, faults } = readParameters(fields, texts);
   const set = (changes: Partial<Setup>): void => fill((before) => ({ ...before, ...changes }));
-  // The example is in the form now, where a person may change it.
-  useEffect(() => changeQuery({ example: undefined }), []);
+  // What the address had is in the form now, where a person may change it.
+  useEffect(() => changeQuery({ example: undefined, parameters: undefined }), []);
   // The prompt that a person typed into the palette.
   const handed = handedPrompt.value;
   useEffect(() => {
@@ -190,12 +192,13 @@ function useForm(models: Models, accountId: string) {
 
 /** The initial values of the form: an example of a model, or the draft of this address with the model that it names. */
 function initialSetup(models: Models, accountId: string): Setup {
-  const { from = '', model: named, example } = place.value.query;
+  const { from = '', model: named, example, parameters } = place.value.query;
   const shown = models.find(({ model_key: key }) => key === named)?.examples[Number(example)];
   if (named !== undefined && shown !== undefined) return setupOf(models, { ...shown, model_key: named });
   const draft = readDraft(accountId);
   const setup = draft?.from === from ? draft.setup : setupOf(models, { model_key: models[0].model_key });
-  return named === undefined ? setup : { ...setup, model_key: named };
+  if (named === undefined) return setup;
+  return { ...setup, model_key: named, texts: sharedTexts(parameters) ?? setup.texts };
 }
 
 /** The values that a person would have entered for a request. */

@@ -3,10 +3,12 @@ import { numberText } from '../format.js';
 import { saveAs } from '../media/save-output.js';
 import { ActionButton } from '../parts/buttons.js';
 import { Segments, SelectFilter } from '../parts/fields.js';
+import { FieldError } from '../parts/form.js';
 import { Fault, Figures, Loaded, Page, type PageProps } from '../parts/parts.js';
 import { announce } from '../parts/toasts.js';
 import { changeQuery, place } from '../places.js';
 import { addressOf, Explained } from '../server.js';
+import { unitOf } from '../session.js';
 import { Ledger } from './ledger.js';
 import { UsageSums } from './usage-sums.js';
 import { type By, dayAgo, type Range, usagePath } from './usage-data.js';
@@ -23,7 +25,7 @@ export function UsagePage({ overview: { account } }: PageProps) {
   const figure = (name: string, credits: number, note: string) => ({
     name,
     value: numberText(credits),
-    unit: account.currency,
+    unit: unitOf(credits),
     note,
   });
   return (
@@ -52,7 +54,11 @@ export function UsagePage({ overview: { account } }: PageProps) {
             app === undefined ? null : (
               <>
                 <RangePicker by={by} range={range} />
-                <UsageSums key={`${by} ${range.from} ${range.to}`} appId={app} by={by} range={range} />
+                {Date.parse(range.from) <= Date.parse(range.to) ? (
+                  <UsageSums key={`${by} ${range.from} ${range.to}`} appId={app} by={by} range={range} />
+                ) : (
+                  <FieldError text="From and To must be days such as 2026-01-31, and From not after To." />
+                )}
                 <Ledger appId={app} />
               </>
             )

@@ -2,10 +2,9 @@ import { useState } from 'preact/hooks';
 import type { Usage, UsageRow, UsageSums as Sums } from '../api-types.js';
 import { dayText, numberText } from '../format.js';
 import { Segments } from '../parts/fields.js';
-import { Card, Empty, Loaded } from '../parts/parts.js';
+import { Card, creditsText, Empty, Loaded } from '../parts/parts.js';
 import { type Bar, Legend, Plot } from '../parts/plot.js';
 import { type Column, Table } from '../parts/table.js';
-import { currency } from '../session.js';
 import { useData } from '../use-data.js';
 import { type By, MEDIA, mediaByDay, type Range, readUsage, usagePath } from './usage-data.js';
 
@@ -51,7 +50,7 @@ export function UsageSums({ appId, by, range }: { appId: string; by: By; range: 
                   label={`${name} ${byName}`}
                   series={by === 'day' ? MEDIA : [{ name, look: 'series-1' }]}
                   bars={by === 'day' ? dayBars(rows, range, metric) : topBars(rows, by, metric)}
-                  {...(metric === 'generations' ? {} : { unit: currency.value })}
+                  {...(metric === 'generations' ? {} : { text: creditsText })}
                 />
                 {by !== 'day' && rows.length > MAX_BARS ? (
                   <p class="tiny muted">{`The plot shows the first ${MAX_BARS}; the table shows all.`}</p>

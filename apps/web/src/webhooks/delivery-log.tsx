@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { signal } from '@preact/signals';
 import { DELIVERY_STATES, type DeliveryState, WEBHOOK_EVENTS } from '../api-types.js';
 import { numberText, preciseTimeText, spanText, textOf } from '../format.js';
+import { isWider } from '../frame/preferences.js';
 import { Picture, thumbnailsOf } from '../media/picture.js';
 import { ask } from '../parts/ask.js';
 import { ActionButton, Button, shortId } from '../parts/buttons.js';
@@ -35,11 +35,7 @@ const FOLLOWING: FollowOptions<AccountDelivery> = {
   },
 };
 /** Whether there is room for a delivery beside the log. */
-const room = matchMedia('(min-width: 1181px)');
-const isWide = signal(room.matches);
-room.addEventListener('change', () => {
-  isWide.value = room.matches;
-});
+const isWide = isWider(1_181);
 
 /**
  * The deliveries of the last 30 days, and the selected one beside them. The address holds the filters and the selection. Without a
@@ -105,7 +101,7 @@ export function DeliveryLog({ app, webhook }: { app: App; webhook?: AccountWebho
         </Loaded>
         {items === undefined || items.length === 0 ? null : (
           <p class="small faint log-note">
-            {list.more === undefined ? `${numberText(items.length)} in all. ` : ''}Deliveries are kept for 30 days.
+            {list.more === undefined ? `${countText(items.length)}. ` : ''}Deliveries are kept for 30 days.
           </p>
         )}
       </section>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { DeliveryState } from '../api-types.js';
-import { numberText, preciseTimeText, spanText, timeText } from '../format.js';
+import { numberText, percentText, preciseTimeText, spanText, timeText } from '../format.js';
 import { ActionButton, Button, CopyableId } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
 import { MenuButton } from '../parts/overlays.js';
@@ -99,16 +99,16 @@ function SecretHint({ hint }: { hint: string | undefined }) {
 /** Why a webhook is not healthy, with a way out. */
 function Health({ of, children: enable }: { of: AccountWebhook; children: preact.ComponentChildren }) {
   const { health, disabled_at: disabledAt, failing_since: failing, previous_secret_expires_at: until } = of;
-  const paused = disabledAt === undefined ? '' : ` Paused on ${preciseTimeText(disabledAt)}.`;
+  const since = disabledAt === undefined ? '' : ` Disabled on ${preciseTimeText(disabledAt)}.`;
   return (
     <>
       {health.state === 'paused' ? (
-        <Attention action={enable}>{`${health.reason}${paused} Once it is enabled, resend what it missed.`}</Attention>
+        <Attention action={enable}>{`${health.reason}${since} Once it is enabled, resend what it missed.`}</Attention>
       ) : null}
       {health.state === 'failing' ? (
         <Attention>
           {health.reason} {failing === undefined ? '' : `Nothing has succeeded since ${timeText(failing)}. `}
-          After five days without a success the webhook is paused.
+          After five days without a success the webhook is disabled.
         </Attention>
       ) : null}
       {until === undefined ? null : (
@@ -172,20 +172,21 @@ function DeliveryFigures({ query, waiting }: { query: string; waiting: number })
   const count = (state: DeliveryState): number => all.filter((one) => one.state === state).length;
   const delivered = count('delivered');
   const failed = count('exhausted') + count('disabled');
-  const share = delivered / (delivered + failed);
+  const ended = delivered + failed;
+  const others = all.length - ended;
   const times = all
     .flatMap(({ attempts }) => attempts.flatMap(({ status, duration_ms: ms }) => (status === undefined ? [] : ms)))
     .toSorted((a, b) => a - b);
   const quantile = (part: number): string => spanText(times[Math.floor(times.length * part)] ?? 0);
   const next = all.flatMap(({ next_attempt_at: at }) => at ?? []).toSorted()[0];
-  const period = value?.next_cursor === undefined ? 'in the last 24 hours' : 'newest';
+  const period = value?.next_cursor === undefined ? 'in the last 24 hours' : 'among the newest';
   return (
     <Figures
       figures={[
         {
           name: 'Delivered',
-          value: delivered + failed === 0 ? '–' : `${share === 1 ? '100' : (share * 100).toFixed(1)} %`,
-          note: `${numberText(delivered)} of ${numberText(all.length)} ${period}`,
+          value: ended === 0 ? '–' : percentText(delivered / ended),
+          note: `${numberText(delivered)} of ${numberText(ended)} ${period}${others === 0 ? '' : `; ${numberText(others)} waiting or cancelled`}`,
         },
         { name: 'Failed', value: numberText(failed), note: failed === 0 ? 'none gave up' : 'gave up, or not sent' },
         {
@@ -196,7 +197,7 @@ function DeliveryFigures({ query, waiting }: { query: string; waiting: number })
         {
           name: 'Median response time',
           value: times.length === 0 ? '–' : quantile(0.5),
-          note: times.length === 0 ? 'no response yet' : `95th ${quantile(0.95)}`,
+          note: times.length === 0 ? 'no response yet' : `95% within ${quantile(0.95)}`,
         },
       ]}
     />

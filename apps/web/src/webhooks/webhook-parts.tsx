@@ -19,7 +19,7 @@ type Words<T extends string> = Readonly<Record<T, readonly [text: string, look?:
 const HEALTH: Words<AccountWebhook['health']['state']> = {
   healthy: ['Healthy', 'ok'],
   failing: ['Failing', 'fail'],
-  paused: ['Paused', 'fail'],
+  paused: ['Disabled', 'fail'],
   unused: ['Unused'],
 };
 
@@ -32,9 +32,10 @@ export const STATES: Words<DeliveryState> = {
   cancelled: ['Cancelled'],
 };
 
-export function HealthBadge({ of: { health } }: { of: AccountWebhook }) {
+export function HealthBadge({ of: { health, disabled_because: because } }: { of: AccountWebhook }) {
   const [text, look] = HEALTH[health.state];
-  return <Badge look={look}>{text}</Badge>;
+  // What a person has disabled is no fault.
+  return <Badge look={because === 'client' ? undefined : look}>{text}</Badge>;
 }
 
 export function isWaiting(state: DeliveryState): boolean {

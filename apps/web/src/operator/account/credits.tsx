@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { numberText, textOf, timeText } from '../../format.js';
 import { ask } from '../../parts/ask.js';
 import { TextField } from '../../parts/form.js';
+import { creditsText } from '../../parts/parts.js';
 import { change, codeOf, Explained } from '../../server.js';
 import { useData } from '../../use-data.js';
 import type { Account } from '../account-list.js';
@@ -44,7 +45,7 @@ export function useCredits(path: string, changed: () => Promise<void>, said: (se
         const credits = creditsOf(form);
         if (credits === undefined) return `${isGrant ? 'Grant' : 'Adjust'} ${currency}`;
         const verb = isGrant ? 'Grant' : credits < 0 ? 'Take back' : 'Add';
-        return `${verb} ${numberText(isGrant ? credits : Math.abs(credits))} ${currency}`;
+        return `${verb} ${creditsText(isGrant ? credits : Math.abs(credits), currency)}`;
       },
       fields: <Fields path={path} />,
       act: (form) => send(kind, form),
@@ -80,7 +81,7 @@ function Fields({ path }: { path: string }) {
       <p class="balance-after" aria-live="polite">
         {credits === undefined ? 'Balance now ' : 'Balance after '}
         <strong class={credits !== undefined && available + credits < 0 ? 'bad' : undefined}>
-          {`${numberText(available + (credits ?? 0))} ${currency}`}
+          {creditsText(available + (credits ?? 0), currency)}
         </strong>
         {credits === undefined ? null : <span class="faint">{`, ${numberText(available)} now`}</span>}
       </p>

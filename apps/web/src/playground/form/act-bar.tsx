@@ -13,6 +13,7 @@ export function ActBar({
 }) {
   const { credits, isCurrent, refused } = estimated;
   const { count } = outputsOf(models, request);
+  const isCountRefused = /^\/parameters\/(n|count)$/.test(refused?.pointer ?? '');
   // What is wrong with a field stands at the field.
   const isOfField = fault !== undefined && !['', '/model_key', '/operation'].includes(fault.pointer);
   const said = fault === undefined || isOfField ? (refused?.pointer === '' ? refused : undefined) : fault;
@@ -38,7 +39,9 @@ export function ActBar({
       )}
       <p class="cost">
         <span class="muted">Cost</span>
-        <strong class={isCurrent ? 'push' : 'push faint'}>{credits === undefined ? '–' : creditsText(credits)}</strong>
+        <strong class={isCurrent ? 'push' : 'push faint'}>
+          {credits === undefined || refused !== undefined ? '–' : creditsText(credits)}
+        </strong>
         <span class="faint">{`of ${numberText(overview.value?.account.available_credits ?? 0)}`}</span>
       </p>
       <SubmitButton
@@ -50,7 +53,7 @@ export function ActBar({
           if (event.detail > 1) event.preventDefault();
         }}
       >
-        {`Create ${count === 1 ? '' : `${count} `}${model.modality}${count === 1 ? '' : 's'}${varySeed === undefined ? '' : ' again'}`}
+        {`Create ${count === 1 || isCountRefused ? '' : `${count} `}${model.modality}${count === 1 ? '' : 's'}${varySeed === undefined ? '' : ' again'}`}
         <kbd aria-hidden="true">{`${COMMAND} ↵`}</kbd>
       </SubmitButton>
     </div>

@@ -3,9 +3,10 @@ import { numberText, spanText } from '../../format.js';
 import { Button } from '../../parts/buttons.js';
 import { type ControlProps, Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
+import { Attention } from '../../parts/parts.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
 import { priceText } from '../../models/use-models.js';
-import { changeQuery } from '../../places.js';
+import { changeQuery, place } from '../../places.js';
 import { readable } from '../../server.js';
 import { ParameterControl } from './parameter-control.js';
 import { pointerTo, textsOf } from './parameters.js';
@@ -54,8 +55,12 @@ function ModelPicker({ play: { models, model, change } }: { play: Playground }) 
   if (models.length > listed.length)
     items.push({ text: 'Show test models', isStaying: true, act: () => setTests(true) });
   const { display_name: name, description, sample, usual_ms: usual } = model;
+  const { model: asked } = place.value.query;
   return (
     <div class="stack-s">
+      {asked === undefined || models.some(({ model_key: key }) => key === asked) ? null : (
+        <Attention>{`There is no model “${asked}”.`}</Attention>
+      )}
       <MenuButton
         label={`Model: ${name}. Change`}
         class="model-pick"
