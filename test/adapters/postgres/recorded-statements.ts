@@ -77,7 +77,10 @@ export class StatementChecks {
     }
   }
 
-  /** Fills the tables, so that a sequential scan is never the cheapest plan. */
+  /**
+   * Fills the tables, so that a sequential scan is never the cheapest plan, and removes what the server has found out about
+   * earlier rows.
+   */
   async fill(): Promise<void> {
     const { rows } = await this.client.query<{
       table: string;
@@ -93,6 +96,7 @@ export class StatementChecks {
       await this.client.query(`
         ALTER TABLE darkroom.${table} SET (autovacuum_enabled = false);
         TRUNCATE darkroom.${table};
+        DELETE FROM pg_statistic WHERE starelid = 'darkroom.${table}'::regclass;
         INSERT INTO darkroom.${table} (${columns.map(([name]) => name).join(', ')})
         SELECT ${columns.map((column) => valueOf(...column)).join(', ')} FROM generate_series(1, ${ROWS}) AS n`);
     }
