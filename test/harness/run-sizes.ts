@@ -68,7 +68,7 @@ export const RUN_SIZES = {
   ledgerWriters: { of: 'concurrent writers of one ledger in MongoDB', byDefault: 16, inFull: 64 },
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
-  countedGenerations: { of: 'generations whose documents in MongoDB are counted', byDefault: 50, inFull: 1_000 },
+  countedGenerations: { of: 'generations whose documents in MongoDB are counted', byDefault: 125, inFull: 1_000 },
   damagedFiles: { of: 'damaged media files given to the cleaner, by each of two tests', byDefault: 10, inFull: 1_000 },
   wakeUpSequences: { of: 'random sequences of wake-ups among processes, on each database', byDefault: 2, inFull: 8 },
   recordedModels: { of: 'recorded models of vendors, each with one output', byDefault: 0, inFull: 123 },

@@ -164,7 +164,8 @@ describe('the first key of a service', () => {
     };
     const server = new CliRun(folder, ['serve', ...args], { environment });
     await server.until('stdout', until);
-    return { server, url: /http:\/\/127\.0\.0\.1:\d+/.exec(server.stdout)?.[0] ?? '' };
+    const [, port = ''] = /http:\/\/(?:127\.0\.0\.1|localhost):(\d+)/.exec(server.stdout) ?? [];
+    return { server, url: `http://127.0.0.1:${port}` };
   }
   const stop = async ({ server }: Running) => {
     server.signal('SIGTERM');
