@@ -38,7 +38,7 @@ export function operationSection(operation: Operation, parts: SectionParts): Htm
 }
 
 /** A path that may be broken behind its slashes. */
-function pathText(path: string): Html {
+export function pathText(path: string): Html {
   return html`${path.split(/(?<=\/)/).map((part, index) => html`${index === 0 ? '' : html`<wbr />`}${part}`)}`;
 }
 

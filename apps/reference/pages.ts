@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { html } from 'hono/html';
 import type { ApiDocument, Operation } from './document.js';
 import { anchor, codeBlock, type Html, page as markdownPage } from './markup.js';
-import { commonCodes, operationSection } from './operation-section.js';
+import { commonCodes, operationSection, pathText } from './operation-section.js';
 import type { Page, Place } from './page.js';
 
 export interface Sources {
@@ -112,7 +112,7 @@ function requestTable(operations: readonly Operation[], place: Place): Html {
       ${operations.map(
         ({ operationId, method, path, resource, summary }) =>
           html`<tr id="${operationId}">
-            <td><span class="method">${method}</span> <code>${path}</code></td>
+            <td><span class="method">${method}</span> <code>${pathText(path)}</code></td>
             <td><a href="${place.to(resource, operationId)}">${summary}</a></td>
           </tr> `,
       )}

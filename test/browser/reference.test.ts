@@ -102,6 +102,21 @@ describe('the API reference', () => {
     await visitor.page.getByText(`export DARKROOM_URL=${harness().origin}`).waitFor();
   });
 
+  it('breaks paths of the list of requests behind slashes alone on a narrow screen', async () => {
+    const { page } = visitor;
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto('/docs');
+    // The steps of a path are text nodes: one that is broken has two boxes.
+    const boxes = await page.evaluate<number[]>(`[...document.querySelectorAll('.requests code')].flatMap((code) =>
+      [...code.childNodes].filter(({ data }) => data).map((step) => {
+        const range = document.createRange();
+        range.selectNodeContents(step);
+        return range.getClientRects().length;
+      }))`);
+    expect(boxes).to.have.lengthOf.above(50);
+    expect(new Set(boxes)).to.deep.equal(new Set([1]));
+  });
+
   it('changes the language of samples by keys', async () => {
     const { page } = visitor;
     await page.goto('/docs/credits');
