@@ -149,7 +149,7 @@ function endOf({ startedAt, durationMs }: DeliveryAttempt): number {
 }
 
 const DISABLED_REASONS: Readonly<Record<NonNullable<WebhookEndpoint['disabled']>['because'], string>> = {
-  client: 'It was disabled by a request.',
+  client: 'It was disabled in the console or over the API.',
   gone: 'It was disabled because its address answered 410 Gone.',
   failing: 'It was disabled because nothing that was sent to it succeeded for five days.',
 };

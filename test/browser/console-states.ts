@@ -206,7 +206,7 @@ export const CONSOLE_STATES: readonly Shown[] = [
   section('a model that is not there', '/console/models/none', 'No model'),
   section('an address without a page', '/console/nowhere', 'There is no page at this address'),
   section('Generations', '/console/generations', 'a cat'),
-  section('Generations in lines', '/console/generations?view=list', '10'),
+  section('Generations in lines, where there is room', '/console/generations?view=list', 'a cat'),
   section('generations that no filter lets through', '/console/generations?status=cancelled', 'Nothing matches'),
   as('a new account', 'generations', '/console/generations', 'No generations yet'),
   as('a suspended account', 'generations', '/console/generations', 'The account is suspended.'),

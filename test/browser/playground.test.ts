@@ -450,6 +450,20 @@ describe('the playground in a browser', () => {
     await page.getByRole('tabpanel', { name: 'JSON' }).getByText('"model_key": "picture"').first().waitFor();
   });
 
+  it('shows what is chosen where the system gives all colours', async () => {
+    await page.emulateMedia({ forcedColors: 'active' });
+    await open();
+    await size();
+    const groundOf = (selector: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
+    for (const [chosen, other] of [
+      ['.shapes > :has(:checked)', '.shapes > :not(:has(:checked))'],
+      ['[role=tab][aria-selected=true]', '[role=tab][aria-selected=false]'],
+      ['.nav [aria-current]', '.nav a:not([aria-current])'],
+    ] as const)
+      expect(await groundOf(chosen), chosen).to.not.equal(await groundOf(other));
+  });
+
   it('shows the result on a narrow screen once it is created', async () => {
     await page.setViewportSize({ width: 360, height: 740 });
     await open();

@@ -153,11 +153,11 @@ describe('webhooks in a browser', () => {
       'generation.failed',
     ]);
     await act('Disable');
-    await page.getByText('It was disabled by a request.').waitFor();
+    await page.getByText('It was disabled in the console or over the API.').waitFor();
     expect(await page.locator('.badge').first().getAttribute('class')).to.equal('badge');
     await page.locator('.badge').getByText('Disabled', { exact: true }).waitFor();
     await button('Enable').click();
-    await page.getByText('It was disabled by a request.').waitFor({ state: 'detached' });
+    await page.getByText('It was disabled in the console or over the API.').waitFor({ state: 'detached' });
     await act('Rotate secret…');
     await inDialog('Rotate secret');
     await page.getByText('and with the previous one until').waitFor();

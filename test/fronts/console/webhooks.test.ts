@@ -251,7 +251,7 @@ describe('the health of a webhook', () => {
 
   it('is paused while it is disabled, with the reason', () => {
     for (const [because, words] of [
-      ['client', 'by a request'],
+      ['client', 'over the API'],
       ['gone', '410'],
       ['failing', 'five days'],
     ] as const) {
