@@ -6,4 +6,4 @@
 import { itShowsEveryPage } from './every-page.js';
 
 describe('every page, narrow and dark', () =>
-  itShowsEveryPage({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' }));
+  itShowsEveryPage({ number: 1, viewport: { width: 360, height: 740 }, colorScheme: 'dark' }));

@@ -6,4 +6,4 @@
 import { itShowsEveryPage } from './every-page.js';
 
 describe('every page, wide and light', () =>
-  itShowsEveryPage({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' }));
+  itShowsEveryPage({ number: 0, viewport: { width: 1280, height: 900 }, colorScheme: 'light' }));

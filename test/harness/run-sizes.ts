@@ -60,6 +60,11 @@ export const RUN_SIZES = {
   decodedGenerations: { of: 'concurrent generations whose references are decoded', byDefault: 3, inFull: 8 },
   videoMebibytes: { of: 'mebibytes of the video that passes in little memory', byDefault: 64, inFull: 200 },
   stopSignals: { of: 'pairs of signals that stop the service at once', byDefault: 1, inFull: 3 },
+  pageLooks: {
+    of: 'looks of each state of a page that axe checks: wide and light, narrow and dark',
+    byDefault: 1,
+    inFull: 2,
+  },
   modelServers: { of: 'real servers of models, which the fakes of them are compared with', byDefault: 0, inFull: 1 },
   processEnds: { of: 'ways in which a process with test servers ends', byDefault: 2, inFull: 6 },
   absentServers: { of: 'test servers that are looked for and absent', byDefault: 2, inFull: 7 },
