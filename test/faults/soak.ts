@@ -97,7 +97,7 @@ class Load {
     for (let tries = 0; ; tries += 1) {
       const answer = await this.send(REST[tries % REST.length] ?? 'rest-1', key).catch(() => undefined);
       if (answer?.id !== undefined) return void this.accepted.set(key, answer.id);
-      if (answer !== undefined && answer.status < 500)
+      if (answer !== undefined && answer.status < 500 && answer.code !== 'IDEMPOTENCY_IN_PROGRESS')
         return void this.refused.push(`${key} was refused with ${answer.status}`);
       this.retried += 1;
       await sleep(RETRY_MS);
@@ -107,7 +107,7 @@ class Load {
   private async send(
     rest: (typeof REST)[number],
     key: string,
-  ): Promise<{ readonly status: number; readonly id?: string }> {
+  ): Promise<{ readonly status: number; readonly code: string; readonly id?: string }> {
     const response = await fetch(`${this.installation.urls[rest]}/api/v1/developer/generations`, {
       method: 'POST',
       headers: {
@@ -123,9 +123,9 @@ class Load {
       }),
       signal: AbortSignal.timeout(10_000),
     });
-    const { data } = (await response.json()) as { data?: { generation_id?: string } };
+    const { code, data } = (await response.json()) as { code: string; data?: { generation_id?: string } };
     const id = data?.generation_id;
-    return { status: response.status, ...(id === undefined ? {} : { id }) };
+    return { status: response.status, code, ...(id === undefined ? {} : { id }) };
   }
 
   /** Waits until everything has ended, and compares what was acknowledged with what is stored and charged. */
