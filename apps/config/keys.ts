@@ -379,7 +379,7 @@ function driverChoice(schema: JsonObject, kind: Driver['kind'], drivers: readonl
 
 /** `a`, `a or b`, `a, b or c`. */
 export function alternatives(names: readonly string[]): string {
-  // `Intl.ListFormat` would take a tenth of the time of a start.
+  // `Intl.ListFormat` would load the data of a language at each start.
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' or ');
 }
 
