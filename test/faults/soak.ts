@@ -281,3 +281,6 @@ await runProgram(USAGE, async () => {
     await rm(logs, { recursive: true, force: true });
   }
 });
+
+// At its natural end, Node would spin in the cleanup of its handles for ever.
+process.exit();
