@@ -38,13 +38,11 @@ function sentenceOf({ keyword, params }: ErrorObject, path: string): string {
 
 /**
  * Checks single values of the configuration by the JSON Schemas of their options. Keywords that only describe, such as
- * `errorMessage`, are passed over. Throws for a schema that cannot be compiled; `requireSchema` tells of all others.
+ * `errorMessage`, are passed over. Throws for a schema that cannot be compiled. The schemas are not checked by the meta-schema.
  */
 export class OptionValues {
   /** Made when a value is first checked: most commands keep every default. */
   #engine: Ajv2020 | undefined;
-  /** Has the meta-schema. */
-  #checker: Ajv2020 | undefined;
 
   constructor(private readonly formats: Formats) {}
 
@@ -60,12 +58,6 @@ export class OptionValues {
       formats: { ...this.formats },
     }).addVocabulary(['errorMessage']);
     return this.#engine.validate(schema, value);
-  }
-
-  /** Throws for what is no JSON Schema, such as the options of a module that somebody else has written. */
-  requireSchema(schema: JsonObject): void {
-    this.#checker ??= new Ajv2020({ strict: false, logger: false });
-    void this.#checker.validateSchema(schema, true);
   }
 }
 

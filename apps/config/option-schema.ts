@@ -1,4 +1,5 @@
 import { FILLED_TEXT } from '../../adapters/driver.js';
+import { metaSchema, orderedFaults } from '../../adapters/system/ajv-json-schemas.js';
 import { OptionValues } from '../../adapters/system/schema-faults.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { optionsOf } from './keys.js';
@@ -137,8 +138,12 @@ function optionFault(option: string, schema: JsonObject): string | undefined {
   if (Object.values(schema).some(hasSecret))
     return `may not have writeOnly within ${option}: a secret is an option of its own`;
   const { default: byDefault = null, ...rest } = schema;
+  const { validate } = metaSchema();
+  if (!validate(rest)) {
+    const [first] = orderedFaults(validate.errors ?? [], rest);
+    return `have no usable JSON Schema for ${option}: ${first?.message ?? ''}`;
+  }
   try {
-    values.requireSchema(rest);
     if (values.fits(rest, byDefault) || byDefault === null) return undefined;
   } catch (error) {
     return `have no usable JSON Schema for ${option}: ${firstLine(error)}`;
