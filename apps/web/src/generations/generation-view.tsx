@@ -16,6 +16,7 @@ import { announce } from '../parts/toasts.js';
 import { goTo, hrefOf } from '../places.js';
 import { Timeline } from '../parts/times.js';
 import { bodyOf, RequestCode, ROLE_TEXTS } from '../playground/code/request-code.js';
+import { countIn } from '../playground/form/parameters.js';
 import { cancelGeneration, inApp, readable, remove } from '../server.js';
 import type { AccountGeneration, GenerationDetail, ShownRequest } from '../server-types.js';
 import { type Data, useData, useLatest } from '../use-data.js';
@@ -364,7 +365,7 @@ function Side({ generation }: { generation: GenerationDetail }) {
   const { generation_id: id, outputs, creator, charged_credits: charged, reserved_credits: reserved } = generation;
   const { ledger, modality } = generation;
   const released = ledger.find(({ kind }) => kind === 'released')?.credits ?? 0;
-  const asked = Number(request?.parameters['n'] ?? request?.parameters['count'] ?? 1);
+  const asked = countIn(request?.parameters ?? {}) ?? 1;
   return (
     <aside class="generation-side" aria-label="Details">
       <section class="row wrap">

@@ -4,6 +4,7 @@ import { Button, SubmitButton } from '../../parts/buttons.js';
 import { Attention, creditsText, Fault, PlaceLink } from '../../parts/parts.js';
 import { overview } from '../../session.js';
 import { outputsOf, type Playground } from '../use-playground.js';
+import { isCount } from './parameters.js';
 
 /** The cost and the button, in view whatever is scrolled. What stands in the way is said above the button. */
 export function ActBar({
@@ -13,7 +14,7 @@ export function ActBar({
 }) {
   const { credits, isCurrent, refused } = estimated;
   const { count } = outputsOf(models, request);
-  const isCountRefused = /^\/parameters\/(n|count)$/.test(refused?.pointer ?? '');
+  const isCountRefused = isCount(refused?.pointer.replace('/parameters/', '') ?? '');
   // What is wrong with a field stands at the field.
   const isOfField = fault !== undefined && !['', '/model_key', '/operation'].includes(fault.pointer);
   const said = fault === undefined || isOfField ? (refused?.pointer === '' ? refused : undefined) : fault;

@@ -86,7 +86,12 @@ function labelOf(name: string, modality: string): string {
   return text === '' ? name : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-const isCount = (name: string): boolean => name === 'n' || name === 'count';
+export const isCount = (name: string): boolean => name === 'n' || name === 'count';
+
+/** The number of outputs that parameters ask for; undefined where they do not say. */
+export function countIn(parameters: JsonObject): number | undefined {
+  return numberOf(parameters[Object.keys(parameters).find(isCount) ?? '']);
+}
 const numberOf = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
 
 function isObject(value: Json | undefined): value is JsonObject {
