@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Locator } from 'playwright-core';
 import { createApp, createKey, revokeKey } from '../../core/access/manage.js';
 import { createGrant } from '../../core/people/grants.js';
 import { createPerson } from '../../core/people/manage-people.js';
@@ -15,6 +16,15 @@ import { CONSOLE_STATES, makeConsoleStates, section, type Shown } from './consol
 import { PageHarness, type Visitor } from './page-harness.js';
 
 const path = (name: string, at: string): Shown => ({ name, open: async ({ page }) => void (await page.goto(at)) });
+
+/** Returns the item that revokes the key. */
+async function openKeyMenu(visitor: Visitor, pages: PageHarness): Promise<Locator> {
+  await pages.openSignedIn(visitor, '/console/keys');
+  await visitor.page.getByRole('button', { name: 'Actions for laptop' }).click();
+  const item = visitor.page.getByRole('menuitem', { name: 'Revoke…' });
+  await item.waitFor();
+  return item;
+}
 
 const PAGES: readonly Shown[] = [
   path('sign-in', '/sign-in'),
@@ -66,18 +76,12 @@ const PAGES: readonly Shown[] = [
   },
   {
     name: 'the menu of a key',
-    open: async (visitor, pages) => {
-      await pages.openSignedIn(visitor, '/console/keys');
-      await visitor.page.getByRole('button', { name: 'Actions for laptop' }).click();
-      await visitor.page.getByRole('menuitem', { name: 'Revoke…' }).waitFor();
-    },
+    open: async (visitor, pages) => void (await openKeyMenu(visitor, pages)),
   },
   {
     name: 'a question before something is done',
     open: async (visitor, pages) => {
-      await pages.openSignedIn(visitor, '/console/keys');
-      await visitor.page.getByRole('button', { name: 'Actions for laptop' }).click();
-      await visitor.page.getByRole('menuitem', { name: 'Revoke…' }).click();
+      await (await openKeyMenu(visitor, pages)).click();
       await visitor.page.getByRole('dialog').waitFor();
     },
   },

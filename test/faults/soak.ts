@@ -1,12 +1,12 @@
 /** `npm run test:soak`: the installation of the fault rounds on PostgreSQL for hours, at a low rate, with a fault now and then. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey } from '../../core/access/manage.js';
 import { newOwner } from '../fixtures/memory-stores.js';
+import { residentBytes } from '../fixtures/resident-memory.js';
 import { CliProcess } from '../harness/cli-run.js';
 import { queryOnce } from '../servers/postgres-client.js';
 import { runProgram, readOptions, wholeNumber } from '../simulation/command-line.js';
@@ -29,6 +29,7 @@ const OPTIONS = {
   'per-minute': { type: 'string' },
 } as const;
 
+const MIB = 2 ** 20;
 const MINUTE_MS = 60_000;
 const GRANTED = 100_000_000;
 const RETRY_MS = 500;
@@ -37,7 +38,7 @@ const DRAIN_MS = 4 * MINUTE_MS;
 /** Memory, and bytes of a table for each generation, are at most this many times as large in the last third as in the one before. */
 const MAX_GROWTH = 1.3;
 /** Smaller tables are a few pages, whose number says nothing. */
-const MIN_TABLE_BYTES = 4 * 2 ** 20;
+const MIN_TABLE_BYTES = 4 * MIB;
 /** These are never killed, so that their memory can be compared. */
 const LASTING = ['rest-1', 'worker-1', 'worker-3'] as const;
 
@@ -174,7 +175,7 @@ async function soak(
     const sample = await sampleOf(installation, minute);
     const bytes = total(sample);
     console.log(
-      `${minute}  ${sample.generations}  ${sample.memory.join(' ')}  ${(bytes / 2 ** 20).toFixed(1)}  ${Math.round(bytes / sample.generations)}`,
+      `${minute}  ${sample.generations}  ${sample.memory.join(' ')}  ${(bytes / MIB).toFixed(1)}  ${Math.round(bytes / sample.generations)}`,
     );
     samples.push(sample);
   }
@@ -205,21 +206,16 @@ async function sampleOf(installation: Installation, minute: number): Promise<Sam
   return {
     minute,
     generations: counted?.['generations'] as number,
-    memory: LASTING.map((name) => residentMiB(installation.process(name).pid ?? 0)),
+    memory: LASTING.map((name) => Math.round(residentBytes(installation.process(name).pid ?? 0) / MIB)),
     tables: new Map(rows.map(({ name, bytes }) => [String(name), bytes as number])),
   };
-}
-
-function residentMiB(pid: number): number {
-  const [, kib = 'NaN'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Math.round(Number(kib) / 1_024);
 }
 
 function total({ tables }: Sample): number {
   return [...tables.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** What is larger in the last third of the time than in the one before it, in comparison. */
+/** Compares the last third of the samples with the third before. Returns a sentence for each measure that has grown too much. */
 function grown(samples: readonly Sample[]): string[] {
   const third = Math.floor(samples.length / 3);
   const [before, after] = [samples.slice(third, 2 * third), samples.slice(2 * third)];
