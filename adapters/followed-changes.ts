@@ -7,7 +7,7 @@ const MAX_REOPEN_MS = 60_000;
 /** How long a stream stays open after the last follower, as the next one mostly comes soon. */
 const LINGER_MS = 10_000;
 
-/** What a stream reports. Reports of a stream that was lost or ended have no effect. */
+/** Receives the reports of a stream. Reports of a stream that was lost or ended have no effect. */
 export interface StreamListener {
   /** May be repeated. */
   opened(): void;

@@ -19,7 +19,7 @@ interface Waiting<T, R> {
   readonly write: T;
   readonly resolve: (outcome: R) => void;
   readonly reject: (error: unknown) => void;
-  /** Nobody waits for it any more, so it is left out of the next statement. */
+  /** Whether its caller has given up. The next statement then leaves it out. */
   isOver: boolean;
 }
 

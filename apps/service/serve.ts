@@ -86,7 +86,7 @@ export interface Served {
   readonly demo: Demo | null;
   /** The App of the demo account of an earlier start, for which another key can be made; null without one. */
   readonly demoAppId: string | null;
-  /** Whether this installation made a key. That does not count as a use of it. */
+  /** Whether this installation created the key. The check does not mark the key as used. */
   knowsKey(secret: string): Promise<boolean>;
   /**
    * Deletes the file with the key of the first start as soon as the key was used. Returns whether the file is there with

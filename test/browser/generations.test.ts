@@ -133,7 +133,7 @@ describe('generations in a browser', () => {
     await side.getByText('20 credits charged, 20 released').waitFor();
   });
 
-  it('says what a search needs, without a button that could not help', async () => {
+  it('explains why a search is refused, and offers no second try', async () => {
     await open('/console/generations?q=%25_');
     await page.getByRole('alert').filter({ hasText: 'A search needs a letter or a digit.' }).waitFor();
     expect(await page.getByRole('button', { name: 'Try again' }).count()).to.equal(0);

@@ -153,7 +153,7 @@ describe('the playground in a browser', () => {
     expect(await number('Images').inputValue()).to.equal('3');
   });
 
-  it('says that the catalog has no model of the name in the address', async () => {
+  it('reports an unknown model in the address, until another one is chosen', async () => {
     await open('/console/playground?model=nope');
     await page.getByText('There is no model “nope”.').waitFor();
     await pick('Clip');

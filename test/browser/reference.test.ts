@@ -30,7 +30,7 @@ describe('the API reference', () => {
       const { context, page, faults } = await harness().newVisitor({ colorScheme, viewport: { width, height: 900 } });
       for (const path of PAGES) {
         await page.goto(path);
-        // What is folded is checked too.
+        // Checks folded sections too.
         await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true");
         await expectNoViolation(page);
         expect(await widthOf(page), path).to.be.at.most(width);

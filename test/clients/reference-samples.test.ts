@@ -16,7 +16,7 @@ import { orSkip } from './foreign-clients.js';
 import { OPENAI_NEWEST } from './openai/openai-tools.js';
 import { PYTHON_LIBRARY } from './python-library.js';
 
-/** What plays samples, and how what was made for it is removed. */
+/** Runs samples. `remove` deletes the files that were made for it. */
 type Player = Interpreter & { readonly remove?: () => void };
 
 interface Language {

@@ -22,7 +22,7 @@ import { moreText, type Operator, present } from '../operator/with-operator.js';
 import { amountText, facts, isoTime, type Shown, table } from '../terminal.js';
 import { readTime } from './keys.js';
 
-/** As many as the server puts on a page that is searched. */
+/** The server's largest page of found generations. */
 const MAX_FOUND = 50;
 
 interface TimeOptions {

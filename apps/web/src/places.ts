@@ -81,10 +81,10 @@ export interface Going {
   readonly replaces?: boolean;
 }
 
-/** Where set, it is asked before the person goes to another page, and calls `leave` if they agree. */
+/** `ask`, if set, asks the person before they go to another page, and calls `leave` if they agree. */
 export const leaving: { ask: ((leave: () => void) => void) | undefined } = { ask: undefined };
 
-/** Goes to another address of the console. The state of the history is whether that lies over the page before. */
+/** Goes to another address of the console. The state of the history entry is true for what opens over the page before. */
 export function goTo(href: string, going: Going = {}): void {
   const { keepsScroll = false, replaces = false } = going;
   const { ask } = leaving;

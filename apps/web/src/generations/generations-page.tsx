@@ -25,7 +25,7 @@ import { creatorText, isOpen, promptOf, STATUS_LOOKS, STATUS_TEXTS, statusOf } f
 const GenerationView = lazy(async () => (await import('../later-pages.js')).GenerationView);
 const GenerationPage = lazy(async () => (await import('../later-pages.js')).GenerationPage, 'Generation');
 
-/** Where there is no room for a list, there is no switch either. */
+/** Whether the window has room for the list view. Narrow windows hide its switch. */
 const hasList = isWider(861);
 const FILTERS = ['app', 'status', 'model', 'key', 'kind', 'q', 'from', 'to'] as const;
 

@@ -90,7 +90,7 @@ export function MoreButton({ pages: { more, isReading }, what }: MoreButtonProps
 }
 
 const DONE_MS = 2_000;
-/** What was copied last. */
+/** The text that was copied last. */
 let copied = '';
 
 /** Copies a text. Returns whether it was copied: browsers let pages copy with TLS only. */

@@ -160,7 +160,7 @@ function useForm(models: Models, accountId: string) {
   const fields = parameterFields(model);
   const { parameters, faults } = readParameters(fields, texts);
   const set = (changes: Partial<Setup>): void => fill((before) => ({ ...before, ...changes }));
-  // What the address had is in the form now, where a person may change it.
+  // The form has the values of the address now, and a person may change them.
   useEffect(() => changeQuery({ example: undefined, parameters: undefined }), []);
   // The prompt that a person typed into the palette.
   const handed = handedPrompt.value;

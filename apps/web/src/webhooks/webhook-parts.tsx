@@ -34,7 +34,7 @@ export const STATES: Words<DeliveryState> = {
 
 export function HealthBadge({ of: { health, disabled_because: because } }: { of: AccountWebhook }) {
   const [text, look] = HEALTH[health.state];
-  // What a person has disabled is no fault.
+  // A webhook that a person disabled is not shown as a fault.
   return <Badge look={because === 'client' ? undefined : look}>{text}</Badge>;
 }
 
