@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { createAccount } from '../../core/access/manage.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import { createGrant } from '../../core/people/grants.js';
-import { REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { WebhookReceiver } from '../harness/webhook-receiver.js';
 import { orSkip } from '../servers/server-absent.js';
 import { focusOn, openPages, PageHarness, tabTo, type Visitor } from './page-harness.js';
 
@@ -24,15 +24,19 @@ describe('the page of connections in a browser', () => {
 
   it('connects a program by consent, shows it, and disconnects it', async () => {
     const { service } = harness();
-    const clientId = await service.register({ client_name: 'a drawing program' });
-    const { path, verifier } = service.request(clientId);
-    await page.route(`${REDIRECT}*`, (route) => route.fulfill({ body: 'the program' }));
+    const program = new WebhookReceiver();
+    program.statuses = [200];
+    const redirectUri = `${await program.open()}/callback`;
+    harness().otherOrigins.push(redirectUri);
+    const clientId = await service.register({ client_name: 'a drawing program', redirect_uris: [redirectUri] });
+    const { path, verifier } = service.request(clientId, { redirect_uri: redirectUri });
     await harness().signInByForm(visitor, path);
     await page.getByText('a drawing program').waitFor();
     await page.getByRole('button', { name: 'Allow' }).click();
-    await page.waitForURL(`${REDIRECT}*`);
+    await page.waitForURL(`${redirectUri}*`);
+    program.close();
     const code = new URL(page.url()).searchParams.get('code') ?? '';
-    const { body } = await service.exchange(clientId, code, verifier);
+    const { body } = await service.exchange(clientId, code, verifier, redirectUri);
     const token = String(body['access_token']);
     expect(await callWith(token)).to.equal(200);
     await page.goto(CONNECTIONS);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { CHROMIUM_VARIABLE, findChromium } from './find-chromium.js';
+import { CHROMIUM_VARIABLE, findChromium, isPreferred } from './find-chromium.js';
 
 const INSTALL = fileURLToPath(new URL('install.js', import.meta.url));
 
@@ -39,6 +39,10 @@ describe('the browser that pages are tried in', () => {
     expect(findChromium({ PATH: folder })).to.equal(other);
     const path = program('chromium');
     expect(findChromium({ PATH: folder })).to.equal(path);
+    const shell = program('chromium-headless-shell');
+    expect(findChromium({ PATH: folder })).to.equal(shell);
+    expect([path, shell, null].map((one) => isPreferred(one, {}))).to.deep.equal([false, true, false]);
+    expect(isPreferred(path, { [CHROMIUM_VARIABLE]: path })).to.equal(true);
     expect(findChromium({ PATH: folder, [CHROMIUM_VARIABLE]: '/opt/chromium' })).to.equal('/opt/chromium');
   });
 

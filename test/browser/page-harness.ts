@@ -14,7 +14,7 @@ import type { Catalog, CatalogSource } from '../../core/ports/catalog.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WebhookSender } from '../../core/ports/outside.js';
 import type { Providers } from '../../core/ports/provider.js';
-import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { OAuthHarness, PASSWORD } from '../fronts/oauth/oauth-harness.js';
 import { orSkip } from '../servers/server-absent.js';
 import { startChromium } from './chromium.js';
 
@@ -109,7 +109,7 @@ export class PageHarness {
     context.on('weberror', (error) => faults.push(error.error().message));
     context.on('request', (request) => {
       const url = request.url();
-      const isKnown = [REDIRECT, this.origin, 'blob:', ...this.otherOrigins].some((known) => url.startsWith(known));
+      const isKnown = [this.origin, 'blob:', ...this.otherOrigins].some((known) => url.startsWith(known));
       if (!isKnown) faults.push(`a request to ${request.url()}`);
     });
     return { context, page: await context.newPage(), faults };
@@ -155,11 +155,20 @@ export function openPages(visit: (visitor: Visitor) => unknown, options: PageHar
     visitor = await harness().newVisitor();
     visit(visitor);
   });
-  afterEach(async () => {
+  afterEach(async function close() {
+    if (this.currentTest?.state === 'failed') await describePages(visitor.context);
     await visitor.context.close();
     expect(visitor.faults).to.deep.equal([]);
   });
   return harness;
+}
+
+/** Prints what each page shows, so that a failure in CI can be understood. */
+async function describePages(context: BrowserContext): Promise<void> {
+  for (const page of context.pages()) {
+    const text = await page.evaluate<string>('document.body.innerText').catch(String);
+    console.log(`The failed test left ${page.url()} with:\n${text}\n`);
+  }
 }
 
 export interface Visitor {

@@ -150,13 +150,13 @@ export class OAuthHarness {
     return body as unknown as Tokens;
   }
 
-  exchange(clientId: string, code: string, verifier: string): Promise<Answer> {
+  exchange(clientId: string, code: string, verifier: string, redirectUri = REDIRECT): Promise<Answer> {
     return this.token({
       grant_type: 'authorization_code',
       client_id: clientId,
       code,
       code_verifier: verifier,
-      redirect_uri: REDIRECT,
+      redirect_uri: redirectUri,
     });
   }
 

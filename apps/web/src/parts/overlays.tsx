@@ -25,6 +25,12 @@ export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog
   const onClick = (event: MouseEvent): void => {
     if (event.target === dialog.current) close();
   };
+  // The page closes the dialog for Escape, so that the state never differs from what is shown. Inputs send `cancel` too.
+  const onCancel = (event: Event): void => {
+    if (event.target !== dialog.current) return;
+    event.preventDefault();
+    close();
+  };
   // The browser sends `close` later: by then, the dialog may be open again.
   const onClose = (): void => {
     if (isOpen && dialog.current?.open === false) close();
@@ -37,6 +43,7 @@ export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog
       class={more}
       aria-labelledby={labelledBy}
       aria-label={label}
+      onCancel={onCancel}
       onClose={onClose}
       onClick={onClick}
       onKeyDown={onKeyDown}
