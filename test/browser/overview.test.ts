@@ -126,6 +126,33 @@ describe('the overview in a browser', () => {
     await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'hidden' });
   });
 
+  it('keeps the newer of two balances when the older answer arrives last', async () => {
+    const { service } = harness();
+    const { accountId } = await createAccount(service.harness.context, { name: 'an account with late answers' });
+    const person = await createPerson(service.harness.context, { accountId, email: 'late@example.com' });
+    await harness().openSignedIn(visitor, '/console', person);
+    const balance = (credits: number) => page.getByRole('link', { name: `Balance: ${credits} credits`, exact: true });
+    await balance(0).waitFor();
+    let release: (() => Promise<void>) | undefined;
+    await page.route('**/console/api/overview', async (route) => {
+      if (release !== undefined) return route.continue();
+      const response = await route.fetch();
+      release = () => route.fulfill({ response });
+    });
+    // A page that becomes visible reads its balance again.
+    const reload = () => page.evaluate("void document.dispatchEvent(new Event('visibilitychange'))");
+    await reload();
+    await until(() => Promise.resolve(release !== undefined));
+    await grantCredits(service.harness.context, { accountId, operationId: 'late', credits: 25, reason: 'to test' });
+    await reload();
+    await balance(25).waitFor();
+    const late = page.waitForEvent('requestfinished', (request) => request.url().endsWith('/console/api/overview'));
+    await release?.();
+    await late;
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    expect(await balance(25).count()).to.equal(1);
+  });
+
   it('says that the server can’t be reached, and shows the page once it can', async () => {
     await page.route('**/console/api/overview', (route) => route.abort());
     await open();

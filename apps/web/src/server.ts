@@ -33,6 +33,20 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return checked(() => own.get<T>(path, { signal, maxTries: READ_TRIES }));
 }
 
+/** For repeated reads. Call the result before each read and, after it, what that returned: whether a later read has ended already. */
+export function inOrder(): () => () => boolean {
+  let [begun, ended] = [0, 0];
+  return () => {
+    begun += 1;
+    const turn = begun;
+    return () => {
+      if (turn < ended) return true;
+      ended = turn;
+      return false;
+    };
+  };
+}
+
 interface ChangeOptions {
   readonly method?: 'POST' | 'PATCH' | 'DELETE';
   /** The same for every try of one intent: it then has one effect. */

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { clearDrafts } from './playground/draft.js';
 import type { Overview } from './server-types.js';
-import { isUnreachable, read, sentenceOf } from './server.js';
+import { inOrder, isUnreachable, read, sentenceOf } from './server.js';
 
 /** Who is signed in, their account and what the service offers; undefined until it has been loaded. */
 export const overview = signal<Overview | undefined>(undefined);
@@ -25,12 +25,18 @@ export const hasNoWayBack = computed(() => {
 const REFRESH_MS = 15_000;
 const RETRY_MS = 5_000;
 
+const begin = inOrder();
+
 /** Loads it again. Never rejects. */
 export async function reloadOverview(): Promise<void> {
+  const isLate = begin();
   try {
-    overview.value = await read<Overview>('/overview');
+    const value = await read<Overview>('/overview');
+    if (isLate()) return;
+    overview.value = value;
     overviewFault.value = undefined;
   } catch (error) {
+    if (isLate()) return;
     overviewFault.value = isUnreachable(error) ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
   }
 }

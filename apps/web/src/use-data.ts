@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from './parts/toasts.js';
-import { isRefusedAgain, isUnreachable, read, sentenceOf } from './server.js';
+import { inOrder, isRefusedAgain, isUnreachable, read, sentenceOf } from './server.js';
 
 /** The state of data that is loaded from the server. */
 export interface Data<T> {
@@ -46,16 +46,19 @@ interface State<T> {
 export function useData<T>(path: string, { load = read<T>, everyMs }: DataOptions<T> = {}): Data<T> {
   const [state, setState] = useState<State<T>>({ path });
   const [isLost, setLost] = useState(false);
+  const [begin] = useState(inOrder);
   const known = state.path === path ? state : { path };
   const reload = useCallback(
     async (signal?: AbortSignal): Promise<void> => {
+      const isLate = begin();
       try {
         const value = await load(path, signal);
+        if (isLate()) return;
         keep(path, value);
         setState({ path, value });
         setLost(false);
       } catch (error) {
-        if (signal?.aborted === true) return;
+        if (signal?.aborted === true || isLate()) return;
         const isDown = isUnreachable(error);
         const fault = isDown ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
         const isFinal = isRefusedAgain(error);
@@ -63,7 +66,7 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
         setLost(isDown);
       }
     },
-    [path, load],
+    [path, load, begin],
   );
   useEffect(() => {
     const leaving = new AbortController();
