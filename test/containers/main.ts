@@ -6,17 +6,16 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { isFullRun } from '../harness/run-sizes.js';
-import { baseImageTars } from './base-images.js';
+import { neededTars } from './base-images.js';
 import { findEngineTools } from './engine-tools.js';
 import { ABSENT_VARIABLE } from './engine.js';
 import { runBesideEngine } from './namespaces.js';
 
 const words = process.argv.slice(2);
-const forImage = words[0] === '--node-only';
-const [program = process.env['SHELL'] ?? 'sh', ...args] = words.slice(forImage ? 1 : 0);
+const nodeOnly = words[0] === '--node-only';
+const [program = process.env['SHELL'] ?? 'sh', ...args] = words.slice(nodeOnly ? 1 : 0);
 const tools = findEngineTools();
-const tars = baseImageTars().slice(0, forImage && !isFullRun() ? 1 : 2);
+const tars = neededTars({ nodeOnly });
 
 if (typeof tools === 'string') withoutEngine(tools);
 else if (!tars.every((tar) => existsSync(tar)))

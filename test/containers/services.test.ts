@@ -6,58 +6,31 @@
  */
 import { expect } from 'chai';
 import type { Suite } from 'mocha';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithout } from '../deploy/tools.js';
-import type { ClientHistory } from '../faults/client-history.js';
 import { sizeOf } from '../harness/run-sizes.js';
-import { ask, type Books, checkBooks } from './accounting.js';
-import { documented, type Ran, runCommands } from './documented.js';
+import { COMPOSE_PAGE, ComposedServices, hasAccepted } from './composed-services.js';
+import { documented } from './documented.js';
 import { Engine } from './engine.js';
-import { buildCommand, copyBuildContext } from './image-build.js';
-import { PatientClients } from './patient-clients.js';
 
-const PAGE = 'docs/deploying/compose.md';
-const URL = 'http://localhost:8080';
 const GENERATIONS = sizeOf('composedGenerations');
-const CLIENTS = 6;
 const PAUSE_MS = 3_000;
 const NEXT_VERSION = '0.1.1';
 
-if (GENERATIONS > 0) describe('the services of the compose file', services);
+if (GENERATIONS > 0) {
+  describe('the services of the compose file', withMongo);
+  describe('the services of the compose file with PostgreSQL', withPostgres);
+}
 
-function services(this: Suite): void {
+function withMongo(this: Suite): void {
   this.timeout(1_200_000);
-  let engine: Engine;
-  let folder: string;
-  let key: string;
-  const accepted = new Set<string>();
+  const services = prepared();
 
-  before(async function before() {
-    engine = skipWithout(this, Engine.ofEnvironment());
-    folder = mkdtempSync(join(tmpdir(), 'darkroom-services-'));
-    copyBuildContext(folder);
-    if (engine.docker('image', 'inspect', 'darkroom:0.1.0').status !== 0) await succeeds(buildCommand(), '.');
-  });
-  after(async () => {
-    if (!folder) return;
-    await run('docker compose down --volumes');
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  it('start by the documented commands, which show a key', async () => {
-    await succeeds('sh make-secrets.sh');
-    // The stand-in for MongoDB has another name for its replica set.
-    const url = join(folder, 'deploy/secrets/mongo_url');
-    writeFileSync(url, readFileSync(url, 'utf8').replace('replicaSet=rs0', 'directConnection=true'));
-    const text = await succeeds(documented(PAGE, 'sh make-secrets.sh'), '.');
-    key = /svc_live_\w+/.exec(text)?.[0] ?? '';
-    expect(key).to.not.equal('');
-  });
+  it('start by the documented commands, which show a key', () => services().start());
 
   it(`lose and double nothing when processes are killed and stores paused during ${GENERATIONS} generations`, async () => {
+    const { engine } = services();
     const faults: readonly (() => Promise<unknown>)[] = [
       () => killOne('worker'),
       () => killOne('rest'),
@@ -68,110 +41,115 @@ function services(this: Suite): void {
         await engine.start();
       },
     ];
-    await underLoad(async (history) => {
+    await services().underLoad(async (history) => {
       for (const [index, fault] of faults.entries()) {
-        await until(() => history.accepted.length >= ((index + 1) * GENERATIONS) / (faults.length + 1));
+        await hasAccepted(((index + 1) * GENERATIONS) / (faults.length + 1))(history);
         await fault();
         console.log(`      fault ${index + 1} after ${history.accepted.length} accepted generations`);
       }
-      await until(() => history.accepted.length >= GENERATIONS);
+      await hasAccepted(GENERATIONS)(history);
     });
-    report(await checkBooks(URL, key, accepted));
+    await services().checkBooks();
   });
 
   it('take changed secrets of the database and of the object store', async () => {
-    const url = join(folder, 'deploy/secrets/mongo_url');
-    writeFileSync(url, readFileSync(url, 'utf8').replace(/(darkroom:)[^@]+/, '$1another-password'));
-    writeFileSync(join(folder, 'deploy/secrets/objects_secret_key'), 'another-secret-of-the-store\n');
-    await succeeds('docker compose up --detach --wait --force-recreate');
-    await underLoad((history) => until(() => history.accepted.length >= CLIENTS));
-    report(await checkBooks(URL, key, accepted));
+    services().changeSecret('mongo_url', (url) => url.replace(/(darkroom:)[^@]+/, '$1another-password'));
+    services().changeSecret('objects_secret_key', () => 'another-secret-of-the-store\n');
+    await services().run('docker compose up --detach --wait --force-recreate');
+    await services().underLoad();
+    await services().checkBooks();
   });
 
   it('are upgraded without a failed request', async () => {
-    const old = (await succeeds('docker compose ps --quiet rest worker')).trim().split('\n');
-    await succeeds(`docker tag darkroom:0.1.0 darkroom:${NEXT_VERSION}`);
-    appendFileSync(join(folder, 'deploy/.env'), `DARKROOM_VERSION=${NEXT_VERSION}\n`);
-    const over = new AbortController();
-    const asked = { all: 0, failed: 0 };
-    const asking = (async () => {
-      while (!over.signal.aborted) {
-        asked.all += 1;
-        const status = await fetch(`${URL}/healthz`).then(
-          (response) => response.status,
-          () => 0,
-        );
-        if (status !== 200) asked.failed += 1;
-        await sleep(50);
-      }
-    })();
-    await underLoad(() => succeeds(documented(PAGE, 'sh upgrade.sh')));
-    over.abort();
-    await asking;
-    console.log(`      ${asked.all} requests during the upgrade`);
-    expect(asked.failed).to.equal(0);
-    const after = (await succeeds('docker compose ps --quiet rest worker')).trim().split('\n');
+    const containers = async () => (await services().run('docker compose ps --quiet rest worker')).trim().split('\n');
+    const old = await containers();
+    await services().run(`docker tag darkroom:0.1.0 darkroom:${NEXT_VERSION}`);
+    appendFileSync(services().pathOf('.env'), `DARKROOM_VERSION=${NEXT_VERSION}\n`);
+    const upgrade = documented(COMPOSE_PAGE, 'sh upgrade.sh');
+    const { all, failed } = await services().failuresDuring(() => services().underLoad(() => services().run(upgrade)));
+    console.log(`      ${all} requests during the upgrade`);
+    expect(failed).to.equal(0);
+    const after = await containers();
     expect(after).to.have.length(old.length);
     expect(
       after.filter((id) => old.includes(id)),
       'every container is replaced',
     ).to.deep.equal([]);
-    report(await checkBooks(URL, key, accepted));
+    await services().checkBooks();
   });
 
   it('are restored by the documented commands to the state of the backup', async () => {
-    const before = await checkBooks(URL, key, accepted);
-    const [atBackup, backup] = [new Set(accepted), documented(PAGE, '--file /backups/first.tar --directory /stores .')];
-    await succeeds(backup);
-    await underLoad((history) => until(() => history.accepted.length >= CLIENTS));
-    const text = await succeeds(documented(PAGE, 'docker compose down --volumes'));
+    const before = await services().checkBooks();
+    const atBackup = new Set(services().accepted);
+    await services().run(documented(COMPOSE_PAGE, '--file /backups/first.tar --directory /stores .'));
+    await services().underLoad();
+    const text = await services().run(documented(COMPOSE_PAGE, 'docker compose create mongo objects'));
     expect(text).to.match(new RegExp(`${before.generations} generations agree`));
-    expect(await checkBooks(URL, key, atBackup)).to.deep.equal(before);
+    expect(await services().checkBooks(atBackup)).to.deep.equal(before);
   });
 
-  /** Runs clients meanwhile, and waits until every generation has ended. */
-  async function underLoad(during: (history: ClientHistory) => Promise<unknown>): Promise<void> {
-    const clients = new PatientClients(URL, key);
-    const { history } = clients;
-    await clients.run(CLIENTS, () => during(history));
-    expect(history.contradictions).to.deep.equal([]);
-    for (const { generationId = '' } of history.accepted) {
-      accepted.add(generationId);
-      for (;;) {
-        const { status } = await ask(URL, key, `/generations/${generationId}`);
-        if (status !== 'queued' && status !== 'running') break;
-        await sleep(100);
-      }
-    }
-  }
-
   async function killOne(service: string): Promise<void> {
-    const [id = ''] = (await succeeds(`docker compose ps --quiet ${service}`)).trim().split('\n');
-    await succeeds(`docker kill ${id} && docker start ${id}`);
+    const [id = ''] = (await services().run(`docker compose ps --quiet ${service}`)).trim().split('\n');
+    await services().run(`docker kill ${id} && docker start ${id}`);
   }
 
   async function pause(service: string): Promise<void> {
-    await succeeds(`docker compose pause ${service}`);
+    await services().run(`docker compose pause ${service}`);
     await sleep(PAUSE_MS);
-    await succeeds(`docker compose unpause ${service}`);
-  }
-
-  function run(commands: string, below = 'deploy'): Promise<Ran> {
-    return runCommands(commands, { folder: join(folder, below), environment: engine.environment });
-  }
-
-  async function succeeds(commands: string, below = 'deploy'): Promise<string> {
-    const { code, text } = await run(commands, below);
-    expect(code, `${commands}\n${text.slice(-4_000)}`).to.equal(0);
-    return text;
+    await services().run(`docker compose unpause ${service}`);
   }
 }
 
-function report({ generations, entries, charged }: Books): void {
-  console.log(`      ${generations} generations, ${entries} entries, ${charged} credits charged`);
+function withPostgres(this: Suite): void {
+  this.timeout(1_200_000);
+  const services = prepared();
+
+  it('start by the documented commands, and lose nothing when the server is killed', async () => {
+    writeFileSync(services().pathOf('.env'), 'COMPOSE_FILE=compose.yaml:compose.postgres.yaml\n');
+    await services().start();
+    await services().underLoad(async (history) => {
+      await hasAccepted(GENERATIONS / 4)(history);
+      await services().run('docker compose kill postgres && docker compose start postgres');
+      await hasAccepted(GENERATIONS / 2)(history);
+    });
+    await services().checkBooks();
+  });
+
+  it('are restored from a dump by the documented commands to its state', async () => {
+    const before = await services().checkBooks();
+    const atBackup = new Set(services().accepted);
+    await services().run(`mkdir -p -m 700 backups\n${documented(COMPOSE_PAGE, 'pg_dump')}`);
+    await services().run(withoutDatabase(tarCommand('--file /backups/first.tar --directory /stores .')));
+    await services().underLoad();
+    await services().run(documented(COMPOSE_PAGE, 'docker compose create postgres objects'));
+    await services().run(withoutDatabase(tarCommand('docker compose create mongo objects')));
+    const text = await services().run(documented(COMPOSE_PAGE, 'pg_restore'));
+    expect(text).to.match(new RegExp(`${before.generations} generations agree`));
+    expect(await services().checkBooks(atBackup)).to.deep.equal(before);
+    await services().underLoad();
+    await services().checkBooks(atBackup);
+  });
+
+  /** The command of a documented block that writes or reads the archive. */
+  function tarCommand(block: string): string {
+    const commands = documented(COMPOSE_PAGE, block).replaceAll('\\\n', ' ').split('\n');
+    return commands.find((command) => command.includes('--entrypoint tar')) ?? expect.fail(`No tar in ${block}.`);
+  }
+
+  /** The command as the page changes it for a database that has a dump. */
+  function withoutDatabase(command: string): string {
+    const changed = command.replace(/-v darkroom_mongo-data:\S+/, '');
+    expect(changed).to.not.equal(command);
+    return changed;
+  }
 }
 
-/** Waits for a condition; the suite's timeout means that it never held. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(200);
+/** Prepares services before the tests of a suite, and removes them after it. */
+function prepared(): () => ComposedServices {
+  let services: ComposedServices | undefined;
+  before(async function before() {
+    services = await ComposedServices.prepare(skipWithout(this, Engine.ofEnvironment()));
+  });
+  after(() => services?.remove());
+  return () => services as ComposedServices;
 }
