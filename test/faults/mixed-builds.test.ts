@@ -8,19 +8,25 @@ import { sizeOf } from '../harness/run-sizes.js';
 import { S3_KINDS } from '../harness/store-pairs.js';
 import { orSkip } from '../servers/servers.js';
 import { releaseBefore } from '../upgrade/release-before.js';
-import { describeRounds } from './rounds/describe-rounds.js';
+import { type DescribedRounds, describeRounds } from './rounds/describe-rounds.js';
 import { drawRounds, withReplacements } from './rounds/schedule.js';
 
 const ROUNDS = Number(process.env['MIXED_FAULT_ROUNDS'] ?? sizeOf('mixedFaultRounds'));
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
 
+const SHAPES: readonly Pick<DescribedRounds, 'title' | 'name' | 'cluster'>[] = [
+  { title: 'MongoDB', name: 'mixed-faults' },
+  { title: 'PostgreSQL with a replica', name: 'mixed-postgres-faults', cluster: { replicas: 1, isSynchronous: true } },
+];
+
 if (ROUNDS > 0)
-  describeRounds({
-    title: `five processes of two builds over MongoDB and ${S3_KINDS[0]}, ${ROUNDS} rounds of faults (seed ${SEED})`,
-    objects: S3_KINDS[0] ?? 'minio',
-    rounds: withReplacements(drawRounds(SEED, ROUNDS)),
-    seed: SEED,
-    command: `npm run test:faults -- --mixed ${ROUNDS} --seed ${SEED}`,
-    name: 'mixed-faults',
-    before: (suite) => orSkip(suite, releaseBefore()),
-  });
+  for (const { title, ...shape } of SHAPES)
+    describeRounds({
+      ...shape,
+      title: `five processes of two builds over ${title} and ${S3_KINDS[0]}, ${ROUNDS} rounds of faults (seed ${SEED})`,
+      objects: S3_KINDS[0] ?? 'minio',
+      rounds: withReplacements(drawRounds(SEED, ROUNDS, shape.cluster && 'postgres')),
+      seed: SEED,
+      command: `npm run test:faults -- --mixed ${ROUNDS} --seed ${SEED}`,
+      before: (suite) => orSkip(suite, releaseBefore({ withPostgres: shape.cluster !== undefined })),
+    });
