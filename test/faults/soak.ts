@@ -39,6 +39,8 @@ const DRAIN_MS = 4 * MINUTE_MS;
 const MAX_GROWTH = 1.3;
 /** Smaller tables are a few pages, whose number says nothing. */
 const MIN_TABLE_BYTES = 4 * MIB;
+/** Tables with fewer updates say nothing about autovacuum. */
+const MIN_UPDATES = 1_000;
 /** These are never killed, so that their memory can be compared. */
 const LASTING = ['rest-1', 'worker-1', 'worker-3'] as const;
 
@@ -60,6 +62,15 @@ interface Sample {
   /** Resident MiB of each process that lasts. */
   readonly memory: readonly number[];
   readonly tables: ReadonlyMap<string, number>;
+}
+
+interface Churn {
+  readonly name: string;
+  readonly updates: number;
+  readonly hot: number;
+  readonly live: number;
+  readonly dead: number;
+  readonly vacuums: number;
 }
 
 /** Creates at a constant rate, each at either REST process, until one of them accepts it. */
@@ -193,16 +204,37 @@ async function suffer(installation: Installation, number: number): Promise<void>
   await performed.undo();
 }
 
-async function sampleOf(installation: Installation, minute: number): Promise<Sample> {
-  const { cluster } = installation.clusterInUse;
-  const url = new URL(cluster.urlOf());
+function urlOf(installation: Installation): string {
+  const url = new URL(installation.clusterInUse.cluster.urlOf());
   url.pathname = DATABASE;
+  return url.href;
+}
+
+/**
+ * Prints what updates did to the tables of the present primary since it began to serve: which of them changed no index (HOT), and
+ * what autovacuum has not removed yet.
+ */
+async function printChurn(installation: Installation): Promise<void> {
   const rows = await queryOnce(
-    url.href,
+    urlOf(installation),
+    `SELECT relname AS name, n_tup_upd::float8 AS updates, n_tup_hot_upd::float8 AS hot, n_live_tup::float8 AS live,
+       n_dead_tup::float8 AS dead, autovacuum_count::float8 AS vacuums
+     FROM pg_stat_user_tables WHERE n_tup_upd > ${MIN_UPDATES} ORDER BY n_tup_upd DESC`,
+  );
+  for (const { name, updates, hot, live, dead, vacuums } of rows as unknown as readonly Churn[])
+    console.log(
+      `${name}: ${updates} updates, ${Math.round((100 * hot) / updates)} % without an index; ${live} rows and ${dead} dead ones; ${vacuums} autovacuums`,
+    );
+}
+
+async function sampleOf(installation: Installation, minute: number): Promise<Sample> {
+  const url = urlOf(installation);
+  const rows = await queryOnce(
+    url,
     `SELECT relname AS name, pg_total_relation_size(oid)::float8 AS bytes FROM pg_class
      WHERE relkind = 'r' AND relnamespace = 'darkroom'::regnamespace`,
   );
-  const [counted] = await queryOnce(url.href, 'SELECT count(*)::int4 AS generations FROM darkroom.generations');
+  const [counted] = await queryOnce(url, 'SELECT count(*)::int4 AS generations FROM darkroom.generations');
   return {
     minute,
     generations: counted?.['generations'] as number,
@@ -265,6 +297,7 @@ await runProgram(USAGE, async () => {
     const { secret } = await createKey(context, { appId, name: 'soak' });
     const load = new Load(installation, { accountId, secret }, perMinute);
     const samples = await soak(installation, load, { minutes, everyMinutes });
+    await printChurn(installation);
     const findings = [...grown(samples), ...(await load.findings()), ...(await verified(logs))];
     for (const { crashes } of installation.processes) findings.push(...crashes);
     for (const finding of findings) console.log(finding);
