@@ -122,7 +122,9 @@ export class Installation {
     await writeFile(configFile, configText(places, providers));
     for (const { file, content } of WORKFLOWS) await writeFile(join(folder, file), JSON.stringify(content));
     const configFileBefore = join(folder, 'darkroom-before.yaml');
-    await writeFile(configFileBefore, configText(places, SANDBOX_BEFORE));
+    // The build before that knows PostgreSQL has today's format.
+    const sandboxBefore = options.cluster === undefined ? SANDBOX_BEFORE : undefined;
+    await writeFile(configFileBefore, configText(places, sandboxBefore));
     const models = vendors === undefined ? shipped : shipped + vendorCatalog();
     await writeFile(join(folder, 'catalog.yaml'), catalogText(models, options.concurrency));
 
