@@ -9,13 +9,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
-import { SystemClock } from '../../../adapters/system/system-clock.js';
-import { grantCredits } from '../../../core/credits/operate.js';
-import { until } from '../../fixtures/clocks.js';
-import { streamOf } from '../../fixtures/byte-streams.js';
-import { collectGarbage } from '../../fixtures/resident-memory.js';
-import { OpenAiHarness, PICTURE } from './openai-harness.js';
+import { FileObjectStore } from '../../adapters/files/file-object-store.js';
+import { SystemClock } from '../../adapters/system/system-clock.js';
+import { grantCredits } from '../../core/credits/operate.js';
+import { until } from '../fixtures/clocks.js';
+import { streamOf } from '../fixtures/byte-streams.js';
+import { collectGarbage } from '../fixtures/resident-memory.js';
+import { OpenAiHarness, PICTURE } from '../fronts/openai/openai-harness.js';
 
 const PICTURE_BYTES = 10 * 1024 * 1024;
 /** Less is not worth another collection. */

@@ -8,8 +8,8 @@ import {
   resetPeakResidentBytes,
   residentBytes,
   tellsResidentMemory,
-} from '../../fixtures/resident-memory.js';
-import { GENERATIONS, PICTURE } from './openai-harness.js';
+} from '../fixtures/resident-memory.js';
+import { GENERATIONS, PICTURE } from '../fronts/openai/openai-harness.js';
 
 // Goal: pictures become base64 while they are sent, so that large answers to many clients at once take little memory; and
 // a client that waits costs little more than its connection.
@@ -30,7 +30,7 @@ describe('the memory of the OpenAI-compatible API', () => {
   before(async function () {
     if (!tellsResidentMemory) this.skip();
     this.timeout(60_000);
-    child = fork(fileURLToPath(new URL('memory-subject.js', import.meta.url)));
+    child = fork(fileURLToPath(new URL('openai-memory-subject.js', import.meta.url)));
     [server] = (await once(child, 'message')) as [typeof server];
   });
   after(() => {

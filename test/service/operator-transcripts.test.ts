@@ -2,12 +2,12 @@
 // Method: one sequence of commands run twice, each time against a new service; the two transcripts are compared exactly
 // after ids, times and secrets are replaced in order of appearance.
 import { expect } from 'chai';
-import { USAGE_BY } from '../../../core/usage/read-usage.js';
-import { until } from '../../fixtures/clocks.js';
-import type { Ran } from '../../harness/cli-run.js';
-import { CliService } from '../../harness/cli-service.js';
-import { freePort } from '../../servers/free-port.js';
-import { addPasskey } from '../console/passkey-by-link.js';
+import { USAGE_BY } from '../../core/usage/read-usage.js';
+import { until } from '../fixtures/clocks.js';
+import type { Ran } from '../harness/cli-run.js';
+import { CliService } from '../harness/cli-service.js';
+import { freePort } from '../servers/free-port.js';
+import { addPasskey } from '../fronts/console/passkey-by-link.js';
 
 const UNKNOWN_ID = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
 
