@@ -1,7 +1,9 @@
 /**
  * The pages that load after the first one. A single file of scripts compresses better than many, and the browser caches it
- * for all pages of a developer.
+ * for all pages of a developer. What the first page loads is one file for the same reason: the build puts modules together that
+ * the same entries import.
  */
+import './console.js';
 export { AccountPage } from './account/account-page.js';
 export { ConnectionsPage } from './connections/connections-page.js';
 export { Opened } from './frame/palette.js';

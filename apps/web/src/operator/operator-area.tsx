@@ -1,3 +1,5 @@
+// For the build, as in later-pages.ts.
+import '../console.js';
 import type { ComponentType } from 'preact';
 import { Attention, Empty, Page, type PageProps, SignInButton } from '../parts/parts.js';
 import { place, titleOf, type PageName } from '../places.js';
