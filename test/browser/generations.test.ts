@@ -72,6 +72,8 @@ describe('generations in a browser', () => {
     const timeline = page.locator('.timeline li');
     const events = (await timeline.allInnerTexts()).map((text) => text.split('\n')[0]);
     expect(events).to.deep.equal(['Created', 'Started', 'Sent to the provider', 'Succeeded', 'Settled']);
+    const files = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Files', exact: true }) });
+    expect(await files.innerText()).to.match(/Image\s+[\d.]+ k?B.*\s+Kept until\s+\S/s);
     await page.getByRole('button', { name: 'Copy trace id order-17' }).waitFor();
     await page.getByRole('tab', { name: 'Code' }).click();
     const code = () => page.getByRole('tabpanel').locator('pre').last().innerText();

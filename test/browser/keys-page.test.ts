@@ -297,14 +297,13 @@ describe('the page of API keys in a browser', () => {
     expect(await page.getByText('Loading').count()).to.equal(0);
   });
 
-  it('shows that a request failed, and tries again', async () => {
+  it('shows that the server was not reached, and tries again by itself', async () => {
     await keyOf('there in the end');
     await page.route('**/console/api/keys', (route) => route.abort());
     await open(`${KEYS}?q=there+in+the+end`);
     const failed = page.getByRole('alert').filter({ hasText: 'Can’t reach the server.' });
     await failed.waitFor();
     await page.unroute('**/console/api/keys');
-    await failed.getByRole('button', { name: 'Try again' }).click();
     await rowOf('there in the end').waitFor();
     expect(await failed.count()).to.equal(0);
   });

@@ -153,6 +153,24 @@ describe('the overview in a browser', () => {
     expect(await balance(25).count()).to.equal(1);
   });
 
+  it('says once that the server can’t be reached, keeps what is shown, and goes on by itself', async () => {
+    await open();
+    await page.getByText('Charged, last 7 days').waitFor();
+    await page.route('**/console/api/**', (route) => route.abort());
+    // A page with several lists of its own.
+    const menu = page.getByRole('navigation', { name: 'Main' });
+    await menu.getByRole('link', { name: 'Usage' }).click();
+    const alert = page.getByRole('alert');
+    await alert.filter({ hasText: 'Can’t reach the server. Retrying every 5 s.' }).waitFor();
+    await menu.getByRole('link', { name: 'Overview' }).click();
+    await alert.filter({ hasText: 'Can’t reach the server. Retrying every 5 s.' }).waitFor();
+    await page.getByText('Charged, last 7 days').waitFor();
+    expect(await alert.count()).to.equal(1);
+    await page.unroute('**/console/api/**');
+    await alert.waitFor({ state: 'hidden' });
+    expect(visitor.faults).to.deep.equal([]);
+  });
+
   it('says that the server can’t be reached, and shows the page once it can', async () => {
     await page.route('**/console/api/overview', (route) => route.abort());
     await open();

@@ -16,6 +16,8 @@ import {
   readSearchQuery,
   searchAccountGenerations,
 } from '../../../core/generation/account-generations.js';
+import { retentionOf } from '../../../core/generation/decide.js';
+import { type Generation, isTerminal } from '../../../core/generation/generation.js';
 import { MAX_LISTED_MODEL_KEY } from '../../../core/generation/read-generations.js';
 import { thumbnailsOf } from '../../../core/generation/thumbnails.js';
 import { requireNotSuspended } from '../../../core/people/sessions.js';
@@ -76,6 +78,7 @@ export const GENERATION_OPERATIONS: readonly ConsoleOperation<GenerationContext>
       ...(named === undefined ? {} : renderNamed(context, named)),
       app_id: generation.appId,
       ...renderDetail(detail),
+      ...renderFiles(context, generation),
     };
   }),
 ];
@@ -128,6 +131,16 @@ function renderDetail({ request, timeline, movements, deliveries }: GenerationDe
     timeline: timeline.map(({ event, at, attempt }) => ({ event, at: shownTime(at), attempt })),
     ledger: movements.map(({ kind, credits, at }) => ({ kind, credits, at: shownTime(at) })),
     deliveries: deliveries.map((delivery) => ({ webhook_id: delivery.endpointId, ...renderDelivery(delivery) })),
+  };
+}
+
+/** The sizes of stored outputs, and until when they are kept. */
+function renderFiles({ settings }: Machine, generation: Generation): object {
+  const { status, outputs, outputsRemovedAt } = generation;
+  if (!isTerminal(status) || outputsRemovedAt !== undefined || outputs.length === 0) return { files: [] };
+  return {
+    files: outputs.map(({ mediaId, byteSize }) => ({ media_id: mediaId, byte_size: byteSize })),
+    outputs_expire_at: shownTime(retentionOf(generation, settings).outputsExpireAt),
   };
 }
 

@@ -24,6 +24,14 @@ export function clockText(time: string): string {
   return at.toDateString() === new Date().toDateString() ? clocks.format(at) : preciseTimes.format(at);
 }
 
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
+
+export function bytesText(bytes: number): string {
+  const power = Math.min(3, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const format = { style: 'unit', unit: UNITS[power], maximumFractionDigits: 1 } as const;
+  return new Intl.NumberFormat(undefined, format).format(bytes / 1_000 ** power);
+}
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Within this year a day needs no year. */

@@ -203,6 +203,10 @@ export interface GenerationDetail extends AccountGeneration {
     readonly at: string;
   }[];
   readonly deliveries: readonly (Delivery & Pick<AccountDelivery, 'webhook_id'>)[];
+  /** The outputs that are stored, once it has ended. */
+  readonly files: readonly { readonly media_id: string; readonly byte_size: number }[];
+  /** When they will be removed. */
+  readonly outputs_expire_at?: string;
 }
 
 /** Of the newest 50 deliveries. Times are null where none was. */

@@ -5,8 +5,10 @@ import { inOrder, isUnreachable, read, sentenceOf } from './server.js';
 
 /** Who is signed in, their account and what the service offers; undefined until it has been loaded. */
 export const overview = signal<Overview | undefined>(undefined);
-/** Why it could not be loaded the last time. */
+/** Why the server refused it the last time. */
 export const overviewFault = signal<string | undefined>(undefined);
+/** Whether the server was not reached the last time. */
+export const isOverviewLost = signal(false);
 
 /** The name of the account's credits. */
 export const currency = computed(() => overview.value?.account.currency ?? 'credits');
@@ -35,9 +37,11 @@ export async function reloadOverview(): Promise<void> {
     if (isLate()) return;
     overview.value = value;
     overviewFault.value = undefined;
+    isOverviewLost.value = false;
   } catch (error) {
     if (isLate()) return;
-    overviewFault.value = isUnreachable(error) ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
+    isOverviewLost.value = isUnreachable(error);
+    if (!isOverviewLost.value) overviewFault.value = sentenceOf(error);
   }
 }
 
@@ -45,7 +49,7 @@ export async function reloadOverview(): Promise<void> {
 export function followOverview(): void {
   const again = async (): Promise<void> => {
     if (!document.hidden) await reloadOverview();
-    setTimeout(() => void again(), overviewFault.value === undefined ? REFRESH_MS : RETRY_MS);
+    setTimeout(() => void again(), overviewFault.value === undefined && !isOverviewLost.value ? REFRESH_MS : RETRY_MS);
   };
   void again();
   document.addEventListener('visibilitychange', () => {

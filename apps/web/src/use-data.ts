@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from './parts/toasts.js';
 import { inOrder, isRefusedAgain, isUnreachable, read, sentenceOf } from './server.js';
@@ -5,7 +6,7 @@ import { inOrder, isRefusedAgain, isUnreachable, read, sentenceOf } from './serv
 /** The state of data that is loaded from the server. */
 export interface Data<T> {
   readonly value: T | undefined;
-  /** Why the last request failed. */
+  /** Why the last request was refused. */
   readonly fault: string | undefined;
   /** Whether another request would fail in the same way. */
   readonly isFinal?: boolean | undefined;
@@ -23,7 +24,20 @@ interface DataOptions<T> {
 const CACHE = new Map<string, unknown>();
 const MAX_CACHED = 50;
 /** The delay before a server that was not reached is asked again. */
-const RETRY_MS = 5_000;
+export const RETRY_MS = 5_000;
+/** The number of reads that wait for a server that was not reached. The page shows one message for all. */
+export const lostReads = signal(0);
+
+/** Counts a read among those while it is lost. */
+export function useLost(isLost: boolean): void {
+  useEffect(() => {
+    if (!isLost) return undefined;
+    lostReads.value += 1;
+    return () => {
+      lostReads.value -= 1;
+    };
+  }, [isLost]);
+}
 
 function keep(path: string, value: unknown): void {
   CACHE.delete(path);
@@ -59,11 +73,10 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
         setLost(false);
       } catch (error) {
         if (signal?.aborted === true || isLate()) return;
-        const isDown = isUnreachable(error);
-        const fault = isDown ? `${sentenceOf(error)} Retrying every 5 s.` : sentenceOf(error);
-        const isFinal = isRefusedAgain(error);
+        setLost(isUnreachable(error));
+        if (isUnreachable(error)) return;
+        const [fault, isFinal] = [sentenceOf(error), isRefusedAgain(error)];
         setState((before) => ({ ...(before.path === path ? before : { path }), fault, isFinal }));
-        setLost(isDown);
       }
     },
     [path, load, begin],
@@ -73,8 +86,8 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
     void reload(leaving.signal);
     return () => leaving.abort();
   }, [reload]);
-  const delayMs = isLost ? RETRY_MS : everyMs;
-  useEvery(delayMs, reload);
+  useLost(isLost);
+  useEvery(isLost ? RETRY_MS : everyMs, reload);
   return {
     value: known.value ?? (CACHE.get(path) as T | undefined),
     fault: known.fault,

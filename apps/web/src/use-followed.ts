@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { isRefusedAgain, read, sentenceOf } from './server.js';
-import { useEvery, useLatest } from './use-data.js';
+import { isRefusedAgain, isUnreachable, read, sentenceOf } from './server.js';
+import { RETRY_MS, useEvery, useLatest, useLost } from './use-data.js';
 
 /** A list that is read again and again. */
 export interface Followed<T> {
@@ -76,7 +76,9 @@ export function useFollowed<T extends { readonly created_at: string }>(
     void load(undefined, leaving.signal);
     return () => leaving.abort();
   }, [load]);
-  useEvery(delayOf(listed?.items ?? []), () => load());
+  const isLost = isUnreachable(error);
+  useLost(isLost);
+  useEvery(isLost ? RETRY_MS : delayOf(listed?.items ?? []), () => load());
   const cursor = listed?.path === path ? listed.cursor : undefined;
   const more = async (): Promise<void> => {
     if (isReading) return;
@@ -86,7 +88,7 @@ export function useFollowed<T extends { readonly created_at: string }>(
   };
   return {
     items: listed?.items,
-    fault: error === undefined ? undefined : sentenceOf(error),
+    fault: error === undefined || isLost ? undefined : sentenceOf(error),
     isFinal: isRefusedAgain(error),
     waiting: listed === undefined || held === undefined ? 0 : newIn(held, listed, idOf).length,
     showWaiting: () => {

@@ -264,6 +264,10 @@ describe('the generations of an account on its page', () => {
         app_id: appId,
         app: { id: appId, name: 'studio' },
         deliveries: [],
+        files: aGeneration(10).outputs.map((one) => ({ media_id: one.mediaId, byte_size: one.byteSize })),
+        outputs_expire_at: new Date(
+          1_700_000_150_000 + service.harness.context.settings.outputRetentionMs,
+        ).toISOString(),
         ledger: [
           { kind: 'reserved', credits: 4, at: new Date(aGeneration(10).createdAt).toISOString() },
           { kind: 'charged', credits: 3, at: new Date(settledAt).toISOString() },

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Output } from '../api-types.js';
-import { ageText, dateText, numberText, preciseTimeText, spanText } from '../format.js';
+import { ageText, bytesText, dateText, numberText, preciseTimeText, spanText } from '../format.js';
 import { hasShortcuts } from '../frame/preferences.js';
 import { Lightbox, OutputMedia, type Shown } from '../media/lightbox.js';
 import { Picture, ratioOf, thumbnailsOf } from '../media/picture.js';
@@ -332,7 +332,7 @@ function RequestAndResponse({ generation }: { generation: GenerationDetail }) {
 
 /** The fields that only the console receives. */
 const OWN_FIELDS =
-  'app app_id creator prompt negative_prompt thumbnails outputs_removed_at content_removed_at request timeline ledger deliveries'.split(
+  'app app_id creator prompt negative_prompt thumbnails outputs_removed_at content_removed_at request timeline ledger deliveries files outputs_expire_at'.split(
     ' ',
   );
 
@@ -408,6 +408,7 @@ function Side({ generation }: { generation: GenerationDetail }) {
         />
         <References request={request} />
       </section>
+      <Files generation={generation} />
       <TimelineSection generation={generation} />
       <section>
         <h2>Ids</h2>
@@ -429,6 +430,24 @@ function Side({ generation }: { generation: GenerationDetail }) {
         />
       </section>
     </aside>
+  );
+}
+
+function Files({ generation: { files, modality, outputs_expire_at: until } }: { generation: GenerationDetail }) {
+  if (until === undefined) return null;
+  const name = modality === 'video' ? 'Video' : 'Image';
+  return (
+    <section>
+      <h2>Files</h2>
+      <Facts
+        facts={[
+          ...files.map(
+            (one, at) => [files.length === 1 ? name : `${name} ${at + 1}`, bytesText(one.byte_size)] as const,
+          ),
+          ['Kept until', dateText(until)],
+        ]}
+      />
+    </section>
   );
 }
 

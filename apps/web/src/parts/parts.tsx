@@ -2,10 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { numberText, preciseTimeText, sinceText } from '../format.js';
 import { type Going, goTo, hrefOf, type PageName, PAGES, place, type Within } from '../places.js';
-import { hasNoWayBack, overview, reloadOverview, unitOf } from '../session.js';
+import { hasNoWayBack, isOverviewLost, overview, reloadOverview, unitOf } from '../session.js';
 import type { Overview } from '../server-types.js';
 import { needsSignIn } from '../server.js';
-import { type Action, type Data, useNow } from '../use-data.js';
+import { type Action, type Data, lostReads, useNow } from '../use-data.js';
 import { Icon, type IconName } from './icon.js';
 
 /** What every page is given. */
@@ -30,6 +30,7 @@ const PAGE_LOOKS = { narrow: 'page narrow stack', wide: 'page', full: 'page full
 
 /** A page: the bar at the top with the title and the balance, and the content. */
 export function Page({ title, above, actions, lead, width = 'narrow', children }: PageFrameProps) {
+  const isLost = isOverviewLost.value || lostReads.value > 0;
   return (
     <div class="grow">
       <header class="topbar">
@@ -50,6 +51,7 @@ export function Page({ title, above, actions, lead, width = 'narrow', children }
         <Balance />
       </header>
       <main id="content" tabIndex={-1} class={PAGE_LOOKS[width]}>
+        <Fault text={isLost ? 'Can’t reach the server. Retrying every 5 s.' : undefined} />
         {lead === undefined ? null : (
           <div class="page-head">
             <p>{lead}</p>

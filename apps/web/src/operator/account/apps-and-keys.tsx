@@ -1,4 +1,4 @@
-import { dateText, numberText, SCOPE_TEXTS, textOf } from '../../format.js';
+import { bytesText, dateText, numberText, SCOPE_TEXTS, textOf } from '../../format.js';
 import { askedKey, KeyFields, revokeItem } from '../../keys/key-parts.js';
 import { ShownOnce } from '../../parts/buttons.js';
 import { TextField } from '../../parts/form.js';
@@ -112,14 +112,6 @@ function appColumns(limits: Storage['limits']): readonly Column<AppStorage>[] {
     ],
     ['Stored files', (app) => <Limit used={app.upload_bytes} max={limits.upload_bytes} text={bytesText} />],
   ];
-}
-
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
-
-function bytesText(bytes: number): string {
-  const power = Math.min(3, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  const format = { style: 'unit', unit: UNITS[power], maximumFractionDigits: 1 } as const;
-  return new Intl.NumberFormat(undefined, format).format(bytes / 1_000 ** power);
 }
 
 interface MadeKey {
