@@ -63,16 +63,16 @@ export function useData<T>(path: string, { load = read<T>, everyMs }: DataOption
   const [begin] = useState(inOrder);
   const known = state.path === path ? state : { path };
   const reload = useCallback(
-    async (signal?: AbortSignal): Promise<void> => {
+    async (leaving?: AbortSignal): Promise<void> => {
       const isLate = begin();
       try {
-        const value = await load(path, signal);
+        const value = await load(path, leaving);
         if (isLate()) return;
         keep(path, value);
         setState({ path, value });
         setLost(false);
       } catch (error) {
-        if (signal?.aborted === true || isLate()) return;
+        if (leaving?.aborted === true || isLate()) return;
         setLost(isUnreachable(error));
         if (isUnreachable(error)) return;
         const [fault, isFinal] = [sentenceOf(error), isRefusedAgain(error)];
