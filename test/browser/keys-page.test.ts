@@ -131,6 +131,22 @@ describe('the page of API keys in a browser', () => {
     await page.getByText('Tick what the key may do.').waitFor();
   });
 
+  it('shows at its field what the browser refuses, one field after another', async () => {
+    await open(`${KEYS}?new=1`);
+    const limit = page.getByLabel('Monthly limit');
+    await limit.fill('many');
+    await createButton().click();
+    await page.getByText('Fill in this field.').waitFor();
+    await focusOn(page, 'Name');
+    expect(await limit.getAttribute('aria-invalid')).to.equal(null);
+    await name().fill('a key');
+    await createButton().click();
+    await page.getByText('Enter a whole number of at least 1.').waitFor();
+    await focusOn(page, 'Monthly limitoptional, in credits');
+    expect(await page.getByText('Fill in this field.').count()).to.equal(0);
+    expect(await limit.getAttribute('aria-invalid')).to.equal('true');
+  });
+
   it('shows the secret once: not after a reload, on the way back, or anywhere that stays', async () => {
     await open();
     const first = await makeKey('reloaded');

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
-import { atField, pointerOf } from '../server.js';
+import { atField, Explained, pointerOf } from '../server.js';
 import { type Action, focusOnFaulty } from '../use-data.js';
 import { Icon } from './icon.js';
 import { ActionFault } from './parts.js';
@@ -36,6 +36,15 @@ export function Form({ doing, submit, class: look = 'form', changed, escape, foo
     const form = event.currentTarget as HTMLFormElement;
     if (!(await doing.run(async () => void (await submit(new FormData(form), form))))) focusOnFaulty(form);
   };
+  // An error that the browser finds is shown at its field, as one of the server.
+  const invalid = (event: Event): void => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const control = event.target as HTMLInputElement;
+    if (form.querySelector(':is(input, select, textarea):invalid') !== control) return;
+    const error = new Explained(sentenceFor(control), control.dataset['pointer']);
+    void doing.run(() => Promise.reject(error)).then(() => focusOnFaulty(form));
+  };
   return (
     <FormContext.Provider value={{ doing, pointers }}>
       {/* The keys of its fields arrive here. */}
@@ -50,6 +59,7 @@ export function Form({ doing, submit, class: look = 'form', changed, escape, foo
         onKeyDown={({ key }) => {
           if (key === 'Escape') escape?.();
         }}
+        onInvalidCapture={invalid}
         onSubmit={(event) => void send(event)}
       >
         {children}
@@ -58,6 +68,11 @@ export function Form({ doing, submit, class: look = 'form', changed, escape, foo
       </form>
     </FormContext.Provider>
   );
+}
+
+function sentenceFor({ validity, title, validationMessage }: HTMLInputElement): string {
+  if (validity.valueMissing) return 'Fill in this field.';
+  return title === '' ? validationMessage : `Enter ${title.charAt(0).toLowerCase()}${title.slice(1)}.`;
 }
 
 /** The fault of the form, unless one of its fields shows it. */
@@ -82,6 +97,7 @@ export interface ControlProps {
   readonly 'aria-labelledby': string | undefined;
   readonly 'aria-invalid': boolean | undefined;
   readonly 'aria-describedby': string | undefined;
+  readonly 'data-pointer': string | undefined;
 }
 
 interface LabelProps {
@@ -122,6 +138,7 @@ export function Field(props: FieldProps) {
         'aria-labelledby': isGroup ? `${id}-label` : undefined,
         'aria-invalid': error === undefined ? undefined : true,
         'aria-describedby': described || undefined,
+        'data-pointer': pointer,
       })}
       {hint === undefined ? null : (
         <p class="hint" id={`${id}-hint`}>
