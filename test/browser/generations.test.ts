@@ -291,6 +291,20 @@ describe('generations in a browser', () => {
     await untilInPage(page, 'window.scrollY === 0');
   });
 
+  it('deletes one in the drawer, and its tile with it, before the list is read again', async () => {
+    const id = await made();
+    await open('/console/generations');
+    await tile(id).waitFor();
+    await page.route('**/console/api/generations?*', (route) => route.abort());
+    await tile(id).click();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete generation' }).click();
+    await page.getByText('The generation is deleted.').first().waitFor();
+    await tile(id).waitFor({ state: 'hidden' });
+    await page.unroute('**/console/api/generations?*');
+  });
+
   it('deletes one after a question, and says of its address that it is gone', async () => {
     const id = await made();
     await open(`/console/generations/${id}`);

@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import type { AccountGeneration } from '../server-types.js';
 import { type Followed, useFollowed } from '../use-followed.js';
@@ -40,6 +41,9 @@ function queryOf({ app, status, model, key, kind, q, from, to }: GenerationFilte
   return new URLSearchParams(entries).toString();
 }
 
+/** The ids of generations that this page has deleted: a list shows them no more, before it is read again. */
+export const deleted = signal<readonly string[]>([]);
+
 /** The delays between readings: while some are open, and otherwise. */
 const POLL_MS = { open: 2_000, resting: 5_000 };
 /** Scrolled further than this, in CSS pixels, new ones are not inserted above. */
@@ -51,10 +55,12 @@ const TOP_PX = 240;
  */
 export function useGenerationList(filter: GenerationFilter): Followed<AccountGeneration> {
   const [path] = useState(() => `/generations?${queryOf(filter)}`);
-  return useFollowed<AccountGeneration>(path, {
+  const list = useFollowed<AccountGeneration>(path, {
     name: 'generations',
     idOf: ({ generation_id: id }) => id,
     delayOf: (items) => (items.some(isOpen) ? POLL_MS.open : POLL_MS.resting),
     isHeld: () => window.scrollY >= TOP_PX,
   });
+  const gone = deleted.value;
+  return { ...list, items: list.items?.filter(({ generation_id: id }) => !gone.includes(id)) };
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Output } from '../api-types.js';
 import { ageText, bytesText, dateText, numberText, preciseTimeText, spanText } from '../format.js';
+import { deleted } from './generation-list.js';
 import { hasShortcuts } from '../frame/preferences.js';
 import { Lightbox, OutputMedia, type Shown } from '../media/lightbox.js';
 import { Picture, ratioOf, thumbnailsOf } from '../media/picture.js';
@@ -230,6 +231,7 @@ function Acts({ generation, reload, close }: ActsProps) {
       act: () => remove(inApp(app.id, `/generations/${id}`)),
       done: () => {
         announce('The generation is deleted.');
+        deleted.value = [...deleted.value, id];
         if (close === undefined) goTo(hrefOf('generations'));
         else close();
       },
