@@ -103,13 +103,16 @@ interface Case {
 }
 
 /**
- * Sixteen in flight of each account. With more accounts, or on a slow machine, fewer commands share a write of one: at 23
- * generations a second over four accounts there were 0.83 writes of an account for each, and 0.61 on a quiet machine.
+ * Concurrent commands share a write of these, the more of them the faster the machine: 0.6 writes for each generation here and
+ * 0.9 on a busy machine, where it would be 4 if no command shared one.
  */
+const SHARED = ['accounts', 'half_hours'];
+const MOST_SHARED = 2;
+/** Sixteen in flight of each account; with more accounts, fewer commands share a write. */
 const ACCOUNTS = Number(process.env['DOCUMENTS_ACCOUNTS'] ?? 2);
 const CASES: readonly Case[] = [
-  { roles: ['all'], most: 7 },
-  { roles: ['rest', 'worker'], most: 10, mostToAccept: 4 },
+  { roles: ['all'], most: 6.5 },
+  { roles: ['rest', 'worker'], most: 8.5, mostToAccept: 3.5 },
 ];
 
 for (const { roles, most, mostToAccept } of CASES)
@@ -126,17 +129,19 @@ for (const { roles, most, mostToAccept } of CASES)
     });
     after(() => counted?.remove());
 
-    it(`are at most ${most}${mostToAccept === undefined ? '' : `, ${mostToAccept} of them to accept it`}`, async () => {
+    it(`are at most ${most}${mostToAccept === undefined ? '' : `, ${mostToAccept} of them to accept it`}, and few that generations share`, async () => {
       const { written, accepting } = counted as CountedService;
       await counted?.generate(GENERATIONS);
       await counted?.finish();
       const table = written.table(GENERATIONS);
       if (process.env['DOCUMENTS_WRITTEN'] === 'print') console.log(table);
+      const own = (counter: WrittenDocuments) => (counter.total - counter.of(...SHARED)) / GENERATIONS;
       expect(written.of('generations insert'), table).to.equal(GENERATIONS);
-      expect(written.total / GENERATIONS, table).to.be.at.most(most);
+      expect(own(written), table).to.be.at.most(most);
+      expect(written.of(...SHARED) / GENERATIONS, table).to.be.at.most(MOST_SHARED);
       if (mostToAccept === undefined) return;
       const toAccept = accepting.table(GENERATIONS);
       if (process.env['DOCUMENTS_WRITTEN'] === 'print') console.log(toAccept);
-      expect(accepting.total / GENERATIONS, toAccept).to.be.at.most(mostToAccept);
+      expect(own(accepting), toAccept).to.be.at.most(mostToAccept);
     });
   });
