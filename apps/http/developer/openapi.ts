@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type ErrorCode, ERRORS } from '../../../core/errors.js';
+import { type ErrorCode, ERRORS, ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
@@ -8,6 +8,7 @@ import { BuiltFiles } from '../host/built-files.js';
 import { serveText } from '../host/pages.js';
 import { JSON_TYPE } from '../host/send.js';
 import type { HttpRoute, RoutedContext } from '../host/server.js';
+import { pageRoute } from '../pages/page.js';
 import { EXAMPLE_REQUEST } from './generations.js';
 import { BASE, type RequestBody, type Route } from './operation.js';
 import { ROUTES } from './routes.js';
@@ -339,18 +340,17 @@ export function docsRoutes(settings: Settings, basePath: string): readonly HttpR
   const files = new BuiltFiles(fileURLToPath(new URL('../../../reference/', import.meta.url)));
   const document = JSON.stringify(openApiDocument(ROUTES, settings, basePath));
   const page = async (ctx: RoutedContext, name: string): Promise<void> => {
+    const file = `${name}.html`;
+    if (!(await files.has(file)))
+      throw new ServiceError('ROUTE_NOT_FOUND', 'The API reference has no page at this address.');
     ctx.set('Content-Security-Policy', POLICY);
-    await files.send(ctx, `${name}.html`, 'checked');
+    await files.send(ctx, file, 'checked');
   };
   return [
     serveText('/openapi.json', { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' }, document),
-    { method: 'GET', path: '/docs', serve: (ctx) => page(ctx, 'index') },
-    { method: 'GET', path: '/docs/:page', serve: (ctx) => page(ctx, ctx.params['page'] ?? '') },
-    {
-      method: 'GET',
-      path: '/docs/guides/:page',
-      serve: (ctx) => page(ctx, `guides/${ctx.params['page'] ?? ''}`),
-    },
+    pageRoute('GET', '/docs', (ctx) => page(ctx, 'index')),
+    pageRoute('GET', '/docs/:page', (ctx) => page(ctx, ctx.params['page'] ?? '')),
+    pageRoute('GET', '/docs/guides/:page', (ctx) => page(ctx, `guides/${ctx.params['page'] ?? ''}`)),
     {
       method: 'GET',
       path: '/docs/assets/:file',

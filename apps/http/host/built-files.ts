@@ -42,6 +42,10 @@ export class BuiltFiles {
     this.files = loadOnce(() => readFolder(folder));
   }
 
+  async has(path: string): Promise<boolean> {
+    return (await this.files()).has(path);
+  }
+
   /**
    * Responds with a file, by its path in the folder with `/` as separator, in the smallest coding that the client accepts.
    * Throws ROUTE_NOT_FOUND for a path that is not in the folder.

@@ -334,7 +334,9 @@ describe('the REST server', () => {
       }
       expect(page.headers.get('etag')).to.match(/^W\/"/);
     }
-    expect((await fetch(`${origin}/docs/nothing`)).status).to.equal(404);
+    const none = await fetch(`${origin}/docs/nothing`);
+    expect([none.status, none.headers.get('content-type')]).to.deep.equal([404, 'text/html; charset=utf-8']);
+    expect(await none.text()).to.include('The API reference has no page at this address.');
     expect(((await (await fetch(`${origin}/openapi.json`)).json()) as JsonObject)['openapi']).to.match(/^3\.1/);
   });
 });
