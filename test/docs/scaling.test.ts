@@ -35,7 +35,10 @@ describe('docs/scaling.md', () => {
 
   it('keeps to the bounds that a test holds the program to, and names them', () => {
     expect(bounds.every(Number.isFinite)).to.equal(true);
-    sums.forEach((sum, column) => expect(sum).to.be.at.most(bounds[column] ?? 0));
-    expect(page.text).to.include(`the test fails above ${bounds[0]}, ${bounds[1]} and ${bounds[2]}.`);
+    // Commands share the writes of accounts, which have a bound of their own.
+    const shared = rows.find(({ name }) => name === '`accounts`')?.figures ?? [];
+    sums.forEach((sum, column) => expect(sum - (shared[column] ?? NaN)).to.be.at.most(bounds[column] ?? 0));
+    const [all, both, accepting] = bounds;
+    expect(page.text).to.include(`without \`accounts\`, the test fails above ${all}, ${both} and ${accepting}.`);
   });
 });
