@@ -108,7 +108,7 @@ const PAGES: readonly Shown[] = [
     open: async (visitor, pages) => {
       await visitor.page.route('**/console/api/keys', (route) => route.abort());
       await pages.openSignedIn(visitor, '/console/keys');
-      await visitor.page.getByRole('button', { name: 'Try again' }).waitFor();
+      await visitor.page.getByRole('alert').filter({ hasText: 'Can’t reach the server.' }).waitFor();
     },
   },
 ];
