@@ -13,7 +13,7 @@ import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/server-absent.js';
 import { expectNoViolation } from './accessible.js';
 import { CONSOLE_STATES, makeConsoleStates, section, type Shown } from './console-states.js';
-import { PageHarness, type Visitor } from './page-harness.js';
+import { INTERNAL_ERROR, PageHarness, type Visitor } from './page-harness.js';
 
 const path = (name: string, at: string): Shown => ({ name, open: async ({ page }) => void (await page.goto(at)) });
 
@@ -109,6 +109,14 @@ const PAGES: readonly Shown[] = [
       await visitor.page.route('**/console/api/keys', (route) => route.abort());
       await pages.openSignedIn(visitor, '/console/keys');
       await visitor.page.getByRole('alert').filter({ hasText: 'Can’t reach the server.' }).waitFor();
+    },
+  },
+  {
+    name: 'a refused request',
+    open: async (visitor, pages) => {
+      await visitor.page.route('**/console/api/keys', (route) => route.fulfill(INTERNAL_ERROR));
+      await pages.openSignedIn(visitor, '/console/keys');
+      await visitor.page.getByRole('button', { name: 'Try again' }).waitFor();
     },
   },
 ];

@@ -313,7 +313,7 @@ describe('the page of API keys in a browser', () => {
     expect(await page.getByText('Loading').count()).to.equal(0);
   });
 
-  it('shows that the server was not reached, and tries again by itself', async () => {
+  it('shows that the server is unreachable, and reloads the list when it returns', async () => {
     await keyOf('there in the end');
     await page.route('**/console/api/keys', (route) => route.abort());
     await open(`${KEYS}?q=there+in+the+end`);

@@ -153,7 +153,7 @@ describe('the overview in a browser', () => {
     expect(await balance(25).count()).to.equal(1);
   });
 
-  it('says once that the server can’t be reached, keeps what is shown, and goes on by itself', async () => {
+  it('shows one message while the server is unreachable, keeps the content, and reloads when it returns', async () => {
     await open();
     await page.getByText('Charged, last 7 days').waitFor();
     await page.route('**/console/api/**', (route) => route.abort());

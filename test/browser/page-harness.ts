@@ -163,6 +163,12 @@ export function openPages(visit: (visitor: Visitor) => unknown, options: PageHar
   return harness;
 }
 
+/** The answer of a service with an internal error, for `Route.fulfill`. */
+export const INTERNAL_ERROR = {
+  status: 500,
+  json: { success: false, code: 'INTERNAL_ERROR', message: 'Internal error.', request_id: 'a-request' },
+} as const;
+
 /** Prints what each page shows, so that a failure in CI can be understood. */
 async function describePages(context: BrowserContext): Promise<void> {
   for (const page of context.pages()) {

@@ -12,7 +12,7 @@ import { createKey, resumeAccount, suspendAccount } from '../../core/access/mana
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/clocks.js';
-import { openPages, type Visitor } from './page-harness.js';
+import { INTERNAL_ERROR, openPages, type Visitor } from './page-harness.js';
 
 const PICTURE = { operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 const DAY_MS = 86_400_000;
@@ -145,11 +145,13 @@ describe('usage in a browser', () => {
     expect(new URL(page.url()).pathname).to.equal(`/console/generations/${made[2]}`);
   });
 
-  it('says that the server was not reached, and reads it again by itself', async () => {
-    await page.route('**/usage?**', (route) => route.abort());
+  it('shows why the server refused it, and offers another try', async () => {
+    await page.route('**/usage?**', (route) => route.fulfill(INTERNAL_ERROR));
     await open();
-    await page.getByRole('alert').filter({ hasText: 'Can’t reach the server.' }).waitFor();
+    const card = page.getByRole('region', { name: 'Charged credits by day', exact: true });
+    await card.getByRole('alert').waitFor();
     await page.unroute('**/usage?**');
+    await card.getByRole('button', { name: 'Try again' }).click();
     await rowsOf('Usage by day');
   });
 

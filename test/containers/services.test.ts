@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithout } from '../deploy/tools.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { COMPOSE_PAGE, ComposedServices, hasAccepted } from './composed-services.js';
-import { documented } from './documented.js';
+import { documented, documentedCommand } from './documented.js';
 import { Engine } from './engine.js';
 
 const GENERATIONS = sizeOf('composedGenerations');
@@ -119,22 +119,16 @@ function withPostgres(this: Suite): void {
     const before = await services().checkBooks();
     const atBackup = new Set(services().accepted);
     await services().run(`mkdir -p -m 700 backups\n${documented(COMPOSE_PAGE, 'pg_dump')}`);
-    await services().run(withoutDatabase(tarCommand('--file /backups/first.tar --directory /stores .')));
+    await services().run(withoutDatabase(documentedCommand(COMPOSE_PAGE, '--create --numeric-owner')));
     await services().underLoad();
     await services().run(documented(COMPOSE_PAGE, 'docker compose create postgres objects'));
-    await services().run(withoutDatabase(tarCommand('docker compose create mongo objects')));
+    await services().run(withoutDatabase(documentedCommand(COMPOSE_PAGE, '--extract --same-owner')));
     const text = await services().run(documented(COMPOSE_PAGE, 'pg_restore'));
     expect(text).to.match(new RegExp(`${before.generations} generations agree`));
     expect(await services().checkBooks(atBackup)).to.deep.equal(before);
     await services().underLoad();
     await services().checkBooks(atBackup);
   });
-
-  /** The command of a documented block that writes or reads the archive. */
-  function tarCommand(block: string): string {
-    const commands = documented(COMPOSE_PAGE, block).replaceAll('\\\n', ' ').split('\n');
-    return commands.find((command) => command.includes('--entrypoint tar')) ?? expect.fail(`No tar in ${block}.`);
-  }
 
   /** The command as the page changes it for a database that has a dump. */
   function withoutDatabase(command: string): string {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type ErrorCode, ERRORS, ServiceError } from '../../../core/errors.js';
+import { type ErrorCode, ERRORS } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
@@ -340,11 +340,8 @@ export function docsRoutes(settings: Settings, basePath: string): readonly HttpR
   const files = new BuiltFiles(fileURLToPath(new URL('../../../reference/', import.meta.url)));
   const document = JSON.stringify(openApiDocument(ROUTES, settings, basePath));
   const page = async (ctx: RoutedContext, name: string): Promise<void> => {
-    const file = `${name}.html`;
-    if (!(await files.has(file)))
-      throw new ServiceError('ROUTE_NOT_FOUND', 'The API reference has no page at this address.');
     ctx.set('Content-Security-Policy', POLICY);
-    await files.send(ctx, file, 'checked');
+    await files.send(ctx, `${name}.html`, 'checked');
   };
   return [
     serveText('/openapi.json', { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-cache' }, document),

@@ -42,17 +42,13 @@ export class BuiltFiles {
     this.files = loadOnce(() => readFolder(folder));
   }
 
-  async has(path: string): Promise<boolean> {
-    return (await this.files()).has(path);
-  }
-
   /**
    * Responds with a file, by its path in the folder with `/` as separator, in the smallest coding that the client accepts.
    * Throws ROUTE_NOT_FOUND for a path that is not in the folder.
    */
   async send(ctx: HttpContext, path: string, caching: Caching, status = 200): Promise<void> {
     const file = (await this.files()).get(path);
-    if (file === undefined) throw new ServiceError('ROUTE_NOT_FOUND');
+    if (file === undefined) throw new ServiceError('ROUTE_NOT_FOUND', 'There is no page at this address.');
     ctx.set({ 'Content-Type': file.mediaType, 'Cache-Control': CACHE_CONTROL[caching], 'Vary': 'Accept-Encoding' });
     // Not all at once: of codings that a client likes equally, the framework takes the one that it names first.
     const coding = [...file.bytes.keys()].find((one) => ctx.acceptsEncodings(one) !== false) ?? 'identity';

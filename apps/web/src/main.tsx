@@ -6,7 +6,7 @@ import './styles/parts.css';
 import './styles/frame.css';
 import './styles/pages.css';
 import './frame/preferences.js';
-// These are shared by the pages of later-pages.ts and operator-area.tsx.
+// later-pages.ts and operator-area.tsx share these: imported here, they are built into the first file.
 import './keys/key-parts.js';
 import './parts/form.js';
 import './parts/scope-tags.js';

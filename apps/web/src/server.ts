@@ -33,7 +33,10 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return checked(() => own.get<T>(path, { signal, maxTries: READ_TRIES }));
 }
 
-/** For repeated reads. Call the result before each read and, after it, what that returned: whether a later read has ended already. */
+/**
+ * Orders the answers of repeated reads. Call the result before each read. It returns a function to call after the read, which
+ * returns whether a later read has already ended.
+ */
 export function inOrder(): () => () => boolean {
   let [begun, ended] = [0, 0];
   return () => {

@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals';
 import { clearDrafts } from './playground/draft.js';
 import type { Overview } from './server-types.js';
 import { inOrder, isUnreachable, read, sentenceOf } from './server.js';
+import { RETRY_MS } from './use-data.js';
 
 /** Who is signed in, their account and what the service offers; undefined until it has been loaded. */
 export const overview = signal<Overview | undefined>(undefined);
@@ -25,7 +26,6 @@ export const hasNoWayBack = computed(() => {
 });
 
 const REFRESH_MS = 15_000;
-const RETRY_MS = 5_000;
 
 const begin = inOrder();
 

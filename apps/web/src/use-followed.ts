@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { isRefusedAgain, isUnreachable, read, sentenceOf } from './server.js';
+import { inOrder, isRefusedAgain, isUnreachable, read, sentenceOf } from './server.js';
 import { RETRY_MS, useEvery, useLatest, useLost } from './use-data.js';
 
 /** A list that is read again and again. */
@@ -57,15 +57,19 @@ export function useFollowed<T extends { readonly created_at: string }>(
     const fresh = new Map(next.items.map((item) => [idOf(item), item]));
     setListed({ ...listed, items: listed.items.map((item) => fresh.get(idOf(item)) ?? item) });
   });
+  const [begin] = useState(inOrder);
   const load = useCallback(
     async (cursor?: string, signal?: AbortSignal): Promise<void> => {
+      // Only the first page is read again and again.
+      const isLate = cursor === undefined ? begin() : () => false;
       try {
         const page = await readPage<T>(path, name, cursor, signal);
+        if (isLate()) return;
         if (cursor === undefined) refresh(page);
         else setListed((known) => (known === undefined ? page : joined(known, page, idOf)));
         setError(undefined);
       } catch (failure) {
-        if (signal?.aborted !== true) setError(failure);
+        if (signal?.aborted !== true && !isLate()) setError(failure);
       }
     },
     // oxlint-disable-next-line react-hooks/exhaustive-deps

@@ -41,7 +41,7 @@ function queryOf({ app, status, model, key, kind, q, from, to }: GenerationFilte
   return new URLSearchParams(entries).toString();
 }
 
-/** The ids of generations that this page has deleted: a list shows them no more, before it is read again. */
+/** The ids of generations that were deleted in this tab. Lists leave them out before the server's answer does. */
 export const deleted = signal<readonly string[]>([]);
 
 /** The delays between readings: while some are open, and otherwise. */

@@ -1,4 +1,4 @@
-// For the build, as in later-pages.ts.
+// The build then puts what the pages share into one file, as later-pages.ts explains.
 import '../console.js';
 import type { ComponentType } from 'preact';
 import { Attention, Empty, Page, type PageProps, SignInButton } from '../parts/parts.js';

@@ -36,7 +36,7 @@ export function Form({ doing, submit, class: look = 'form', changed, escape, foo
     const form = event.currentTarget as HTMLFormElement;
     if (!(await doing.run(async () => void (await submit(new FormData(form), form))))) focusOnFaulty(form);
   };
-  // An error that the browser finds is shown at its field, as one of the server.
+  // Shows an error that the browser finds at its field, as Form does for the server's errors.
   const invalid = (event: Event): void => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;

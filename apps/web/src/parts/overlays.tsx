@@ -25,7 +25,7 @@ export function Dialog({ isOpen, close, labelledBy, label, class: more = 'dialog
   const onClick = (event: MouseEvent): void => {
     if (event.target === dialog.current) close();
   };
-  // The page closes the dialog for Escape, so that the state never differs from what is shown. Inputs send `cancel` too.
+  // For Escape: the page closes the dialog itself, so that its state always matches what is shown. File inputs send `cancel` too.
   const onCancel = (event: Event): void => {
     if (event.target !== dialog.current) return;
     event.preventDefault();

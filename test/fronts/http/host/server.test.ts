@@ -336,7 +336,7 @@ describe('the REST server', () => {
     }
     const none = await fetch(`${origin}/docs/nothing`);
     expect([none.status, none.headers.get('content-type')]).to.deep.equal([404, 'text/html; charset=utf-8']);
-    expect(await none.text()).to.include('The API reference has no page at this address.');
+    expect(await none.text()).to.include('There is no page at this address.');
     expect(((await (await fetch(`${origin}/openapi.json`)).json()) as JsonObject)['openapi']).to.match(/^3\.1/);
   });
 });
