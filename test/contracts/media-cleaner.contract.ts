@@ -5,11 +5,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
 import type { CleanOptions, MediaCleaner } from '../../core/ports/media.js';
-import { breakingOff, bytesOf, collected, fileOf, inPieces } from '../fixtures/byte-streams.js';
+import { breakingOff, bytesOf, collected, inPieces } from '../fixtures/byte-streams.js';
 import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import { partsOf } from '../fixtures/marked-media.js';
+import { probed } from '../fixtures/media-probe.js';
 import {
   encodedWithMetadata,
   exifTiff,
@@ -48,9 +48,6 @@ const MANIFEST_UUID = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex');
 const MANIFEST = 'a manifest, which is longer than one part of it may be in a JPEG';
 const joined = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
 const has = (bytes: Uint8Array, content: string) => Buffer.from(bytes).includes(content);
-
-const probed = async (bytes: Uint8Array) =>
-  new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1_000_000, decode: 'full' });
 
 /** The visible content: every frame's pixels, or every sample with its time. */
 async function shown(bytes: Uint8Array): Promise<unknown> {

@@ -4,10 +4,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
 import { type AiMark, MAX_MARK_BYTES, MAX_SYSTEM_CHARACTERS } from '../../core/media/ai-mark.js';
 import type { CleanOptions, MediaCleaner } from '../../core/ports/media.js';
-import { bytesOf, collected, fileOf, inPieces } from '../fixtures/byte-streams.js';
+import { bytesOf, collected, inPieces } from '../fixtures/byte-streams.js';
 import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import {
   COMPOSITE,
@@ -24,6 +23,7 @@ import {
   withMark,
   withPartMoved,
 } from '../fixtures/marked-media.js';
+import { probed } from '../fixtures/media-probe.js';
 import {
   encodedWithMetadata,
   exifTiff,
@@ -55,10 +55,6 @@ const SAYS_COMPOSITE = SAYS_AI.replace('trained', 'compositeWithTrained');
 const SAYS_CAMERA = SAYS_AI.replace('trainedAlgorithmicMedia', 'digitalCapture');
 
 const joined = (...parts: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
-
-async function probed(bytes: Uint8Array): ReturnType<SharpMediaProbe['probe']> {
-  return new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1_000_000, decode: 'full' });
-}
 
 /** The visible content: every frame's pixels, or every sample with its time. The original may need a lenient decoder. */
 async function shown(bytes: Uint8Array, failOn: 'none' | 'warning' = 'none'): Promise<unknown> {

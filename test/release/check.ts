@@ -47,20 +47,22 @@ export async function checkRelease({ into, isComplete }: CheckOptions): Promise<
       });
     const contents = await step('the files of the release', () => makeContents(place, into, missing));
     await step('public interfaces', () => compareInterfaces(source, into, contents));
-    await step(`server on Node ${oldest.node}, with both clients`, async () =>
-      tryServer(contents, {
-        release: oldest,
-        isGlobal: false,
-        use: async (server) => {
-          await tryTypescript(contents, server, await commandsOf(oldest));
-          await tryPython(contents, server);
-        },
-      }),
-    );
-    await step(`server on Node ${middle.node}`, () => tryServer(contents, { release: middle, isGlobal: false }));
-    await step(`server on Node ${newest.node}, as a command`, () =>
-      tryServer(contents, { release: newest, isGlobal: true }),
-    );
+    await allSteps([
+      step(`server on Node ${oldest.node}, with both clients`, async () =>
+        tryServer(contents, {
+          release: oldest,
+          isGlobal: false,
+          use: async (server) => {
+            await tryTypescript(contents, server, await commandsOf(oldest));
+            await tryPython(contents, server);
+          },
+        }),
+      ),
+      step(`server on Node ${middle.node}`, () => tryServer(contents, { release: middle, isGlobal: false })),
+      step(`server on Node ${newest.node}, as a command`, () =>
+        tryServer(contents, { release: newest, isGlobal: true }),
+      ),
+    ]);
     await step('chart', () => tryChart(contents, missing));
   });
   for (const name of writeChecksums(into)) console.log(`  ${name}`);
@@ -74,6 +76,13 @@ async function step<T>(title: string, act: () => Promise<T>): Promise<T> {
   const detail = typeof result === 'string' ? ` (${result})` : '';
   console.log(`release: ${title}${detail}: ${((Date.now() - began) / 1_000).toFixed(0)} s`);
   return result;
+}
+
+/** Waits for steps that run at the same time. Throws the error of the first that failed, after all have ended. */
+async function allSteps(steps: readonly Promise<unknown>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(steps);
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 function onNode(commands: readonly string[]): NodeJS.ProcessEnv {

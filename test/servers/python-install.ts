@@ -22,6 +22,8 @@ export function pythonInstall(requirements: string): Install {
           'install',
           '--quiet',
           '--only-binary=:all:',
+          // Each module is compiled when it is first imported; most of them never are.
+          '--no-compile',
           '--no-input',
           '--disable-pip-version-check',
           '-r',

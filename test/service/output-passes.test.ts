@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { BLOCK_BYTES } from '../../adapters/media/mp4-outline.js';
-import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
 import { StreamingMediaCleaner } from '../../adapters/media/streaming-media-cleaner.js';
 import type { Context } from '../../core/context.js';
 import type { Output } from '../../core/generation/generation.js';
@@ -20,6 +19,7 @@ import { collected, inPieces } from '../fixtures/byte-streams.js';
 import { image } from '../fixtures/images.js';
 import { largeMp4 } from '../fixtures/large-media.js';
 import { COMPOSITE, countOf, packetOf, withMark } from '../fixtures/marked-media.js';
+import { MEDIA_PROBE } from '../fixtures/media-probe.js';
 import { aGeneration } from '../fixtures/stored-records.js';
 import {
   jpegSegment,
@@ -82,7 +82,7 @@ async function delivered(folder: string, modality: 'image' | 'video', offered: A
   const context = {
     objects,
     mediaCleaner: new StreamingMediaCleaner(),
-    mediaProbe: new SharpMediaProbe(),
+    mediaProbe: MEDIA_PROBE,
     settings: DEFAULT_SETTINGS,
     ids: { uuid: () => 'media' },
   } as unknown as Context;

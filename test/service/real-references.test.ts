@@ -1,12 +1,12 @@
 // Goal: a picture with other data behind it is stored and checked as it was declared, and a provider receives the picture alone.
 // Method: the use cases of core over the real probe and a provider that reads the references of its submission.
 import { expect } from 'chai';
-import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../core/ports/provider.js';
 import { complete, prepare, send, storedBytes } from '../core/uploads/upload-steps.js';
 import { collected } from '../fixtures/byte-streams.js';
 import { image } from '../fixtures/images.js';
+import { MEDIA_PROBE } from '../fixtures/media-probe.js';
 import { codeOf } from '../fixtures/memory-stores.js';
 import { imageModel } from '../fixtures/models.js';
 import { exifSegment, inserted, oddJpeg, orientationExif } from '../fixtures/real-images.js';
@@ -29,7 +29,7 @@ async function opened() {
   const provider = new ReadingProvider();
   const harness = await CoreHarness.open({
     models: [imageModel({ maxAttempts: 1 })],
-    ports: { providers: oneProvider(provider), mediaProbe: new SharpMediaProbe() },
+    ports: { providers: oneProvider(provider), mediaProbe: MEDIA_PROBE },
   });
   return { harness, provider };
 }

@@ -15,6 +15,7 @@ import { breakingOff, fileOf, inPieces, streamedFile } from '../../fixtures/byte
 import { image } from '../../fixtures/images.js';
 import { inTurns } from '../../fixtures/in-turns.js';
 import { largeJpeg, SAMPLING_444 } from '../../fixtures/large-media.js';
+import { MEDIA_PROBE } from '../../fixtures/media-probe.js';
 import { pngChunk, webpChunk, webpOf, withPngChunks } from '../../fixtures/tagged-images.js';
 import { longBox } from '../../fixtures/tagged-videos.js';
 import { mp4 } from '../../fixtures/videos.js';
@@ -26,7 +27,7 @@ import { mp4 } from '../../fixtures/videos.js';
 
 mediaProbeContract({
   name: 'sharp',
-  open: async () => new SharpMediaProbe(),
+  open: async () => MEDIA_PROBE,
   close: async () => undefined,
   supports: {},
 });
@@ -34,7 +35,7 @@ mediaProbeContract({
 const HEADER = { maxPixels: 1_000, decode: 'header' } as const;
 const PIXELS = { maxPixels: 1_000_000, decode: 'full' } as const;
 const DAMAGED = { invalid: 'The file is damaged or incomplete.' };
-const probed = (bytes: Uint8Array, limits: ProbeLimits = HEADER) => new SharpMediaProbe().probe(fileOf(bytes), limits);
+const probed = (bytes: Uint8Array, limits: ProbeLimits = HEADER) => MEDIA_PROBE.probe(fileOf(bytes), limits);
 
 const noise = async () => sharp(await image('png', 200, 300));
 const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
@@ -87,7 +88,7 @@ describe('SharpMediaProbe', () => {
     const turns = 16;
     const chunks = Buffer.alloc(turns * CHUNKS_A_TURN * EMPTY_CHUNK.length, EMPTY_CHUNK);
     const bytes = Buffer.concat([(await image('png')).subarray(0, -EMPTY_CHUNK.length), chunks]);
-    const walked = await inTurns(new SharpMediaProbe().probe(fileOf(bytes, bytes.length), HEADER));
+    const walked = await inTurns(MEDIA_PROBE.probe(fileOf(bytes, bytes.length), HEADER));
     expect(walked.answer).to.deep.equal(DAMAGED);
     expect(walked.turns).to.be.at.least(turns);
   });
