@@ -1,11 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
-import { stringify } from 'yaml';
 import type { Model } from '../../core/catalog/model.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import { catalogFaults, type SchemaTools } from './catalog-faults.js';
 import type { ModelEntry } from './catalog-schema.js';
 import { LocatedYaml } from './located-yaml.js';
+import { yaml } from './yaml.js';
 import { completed, explained, sourceIn } from './model-defaults.js';
 import { modelOf } from './model-rules.js';
 
@@ -81,7 +81,10 @@ export class FileCatalog implements Catalog {
   /** The text of a file that has the same models with each default written out. */
   explained(): string {
     const models = this.#models.flatMap(({ modelKey }) => this.#inFile.get(modelKey)?.explained ?? []);
-    return stringify({ version: 1, models }, { version: '1.2', aliasDuplicateObjects: false, lineWidth: LINE_WIDTH });
+    return yaml().stringify(
+      { version: 1, models },
+      { version: '1.2', aliasDuplicateObjects: false, lineWidth: LINE_WIDTH },
+    );
   }
 }
 
@@ -108,18 +111,18 @@ export async function loadCatalog(path: string, tools: SchemaTools, name = path)
 
 /** The same, for a given text; `name` precedes every fault. */
 export function parseCatalog(text: string, name: string, tools: SchemaTools): FileCatalog {
-  const yaml = new LocatedYaml(text);
-  const faults = catalogFaults(yaml, tools);
+  const located = new LocatedYaml(text);
+  const faults = catalogFaults(located, tools);
   if (faults.length > 0) throw new CatalogInvalid(faults.map(({ line, message }) => `${name}:${line}: ${message}`));
-  const { models: written } = yaml.value as unknown as { models: JsonObject[] };
+  const { models: written } = located.value as unknown as { models: JsonObject[] };
   const models: Model[] = [];
   const inFile = written.flatMap((one, index): [string, InFile][] => {
     const entry = completed(one);
-    const sourceOf = sourceIn(yaml, `/models/${index}`, one);
+    const sourceOf = sourceIn(located, `/models/${index}`, one);
     const model = modelOf(entry, sourceOf);
     if (tools.leavesOutOthers === true && !hasAllProviders(model, tools)) return [];
     models.push(model);
-    const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
+    const lineOf = (field: string) => located.lineOf(`/models/${index}/${field}`);
     const lines = {
       inputSchema: lineOf('input_schema'),
       price: lineOf('price'),

@@ -1,15 +1,6 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Pair,
-  parseDocument,
-  type Scalar,
-} from 'yaml';
+import type { Document, Pair, Scalar } from 'yaml';
 import { escapePointerToken, type Json } from '../../core/json.js';
+import { yaml } from './yaml.js';
 
 /** A fault of a file, and its line, counted from 1. */
 export interface LineFault {
@@ -32,12 +23,12 @@ export class LocatedYaml {
   readonly #lines = new Map<string, number>();
   readonly #sources = new Map<string, string>();
   readonly #faults: LineFault[];
-  readonly #counter = new LineCounter();
+  readonly #counter = new (yaml().LineCounter)();
   readonly #document: Document;
   #nodes = 0;
 
   constructor(text: string) {
-    this.#document = parseDocument(text, {
+    this.#document = yaml().parseDocument(text, {
       lineCounter: this.#counter,
       prettyErrors: false,
       uniqueKeys: false,
@@ -67,6 +58,7 @@ export class LocatedYaml {
   }
 
   #read(node: unknown, pointer: string, depth: number): Json {
+    const { isAlias, isMap, isScalar, isSeq } = yaml();
     this.#nodes += 1;
     if (depth > MAX_DEPTH || this.#nodes > MAX_NODES) {
       if (this.#nodes <= MAX_NODES + 1)
@@ -88,7 +80,7 @@ export class LocatedYaml {
   #readMap(pairs: readonly Pair[], pointer: string, depth: number): Json {
     const entries = new Map<string, Json>();
     for (const { key, value } of pairs) {
-      const name = isScalar(key) ? (key.source ?? String(key.value)) : undefined;
+      const name = yaml().isScalar(key) ? (key.source ?? String(key.value)) : undefined;
       if (name === undefined) {
         this.#complain(pointer, `${nameOf(pointer)} must have plain names as its keys.`);
         continue;

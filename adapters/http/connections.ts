@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream';
 import * as tls from 'node:tls';
 import { callbackify } from 'node:util';
 import PQueue from 'p-queue';
-import { Agent, buildConnector, Client, type Dispatcher } from 'undici';
+import type { Agent, buildConnector, Client, Dispatcher } from 'undici';
 import {
   AddressRefused,
   type AllowList,
@@ -18,6 +18,7 @@ import {
   requireAllowedName,
 } from './allow-list.js';
 import { openTunnel, type Proxies, type Proxy, proxyFailure } from './proxies.js';
+import { undici } from './undici.js';
 
 /** Sends one request. */
 export interface Connection {
@@ -52,23 +53,25 @@ export function pooledConnections({
   maxHeaderBytes,
   keepAliveMs,
 }: ConnectionsOptions): Connections {
-  const agent = new Agent({
-    connect,
-    connections: perOrigin,
-    maxHeaderSize: maxHeaderBytes,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    pipelining: 1,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMs,
-  });
+  let agent: Agent | undefined;
+  const openAgent = (): Agent =>
+    new (undici().Agent)({
+      connect,
+      connections: perOrigin,
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      pipelining: 1,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
+    });
   const connection: Connection = {
-    dispatch: (options, handler) => void agent.dispatch(options, handler),
+    dispatch: (options, handler) => void (agent ??= openAgent()).dispatch(options, handler),
     // The library destroys the connection of a request that is aborted.
     cut: () => undefined,
     end: () => undefined,
   };
-  return { slots: new ConnectionSlots(perOrigin), open: () => connection, close: () => agent.destroy() };
+  return { slots: new ConnectionSlots(perOrigin), open: () => connection, close: async () => agent?.destroy() };
 }
 
 /** A connection for each request, which ends with it. The library's client of one that ended well makes the next. */
@@ -105,7 +108,7 @@ class OwnConnection implements Connection {
     { connect, maxHeaderBytes }: ConnectionsOptions,
     private readonly keep: (ended: OwnConnection) => void,
   ) {
-    this.client = new Client(origin, {
+    this.client = new (undici().Client)(origin, {
       connect: (options, callback) => connect(options, callback, (tcp) => this.has(tcp)),
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: 0,
@@ -360,14 +363,10 @@ export function guardedConnector(options: ConnectorOptions): Connect {
 }
 
 class ConnectionSteps {
-  private readonly options: ConnectorOptions;
   /** Connects to IP addresses, which need no checked lookup. */
-  private readonly connectTcp: buildConnector.connector;
+  private connectTcp: buildConnector.connector | undefined;
 
-  constructor(options: ConnectorOptions) {
-    this.options = options;
-    this.connectTcp = this.tcpConnector();
-  }
+  constructor(private readonly options: ConnectorOptions) {}
 
   async connect(wanted: buildConnector.Options, onTcp: (tcp: Socket) => void): Promise<Socket> {
     const target = targetOf(wanted);
@@ -427,7 +426,7 @@ class ConnectionSteps {
     lookup: LookupFunction | undefined,
     onTcp: (tcp: Socket) => void,
   ): Promise<Socket> {
-    const connect = lookup === undefined ? this.connectTcp : this.tcpConnector(lookup);
+    const connect = lookup === undefined ? (this.connectTcp ??= this.tcpConnector()) : this.tcpConnector(lookup);
     return new Promise((resolve, reject) => {
       const begun: unknown = connect({ protocol: 'http:', hostname, port }, (error, socket) =>
         error === null ? resolve(socket) : reject(error),
@@ -439,12 +438,12 @@ class ConnectionSteps {
   private tcpConnector(lookup?: LookupFunction): buildConnector.connector {
     const { connectTimeoutMs } = this.options;
     const looking = lookup === undefined ? {} : { lookup };
-    return buildConnector({ timeout: connectTimeoutMs, autoSelectFamily: true, ...looking });
+    return undici().buildConnector({ timeout: connectTimeoutMs, autoSelectFamily: true, ...looking });
   }
 
   private tls({ hostname, port }: Endpoint, servername: string | undefined, httpSocket: Socket): Promise<Socket> {
     const { ca, connectTimeoutMs } = this.options;
-    const connect = buildConnector({
+    const connect = undici().buildConnector({
       timeout: connectTimeoutMs,
       rejectUnauthorized: true,
       ...(ca === undefined ? {} : { ca: [...ca] }),

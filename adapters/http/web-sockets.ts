@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
-import { Agent, ping, WebSocket } from 'undici';
+import type { Agent, WebSocket } from 'undici';
 import { readTarget } from './allow-list.js';
 import type { Connect } from './connections.js';
+import { undici } from './undici.js';
 
 /** One connection that receives texts from a server. */
 export interface TextSocket {
@@ -88,12 +89,12 @@ class BoundedSocket implements TextSocket {
     this.ended = new Promise((resolve) => {
       this.settle = resolve;
     });
-    this.agent = new Agent({
+    this.agent = new (undici().Agent)({
       connect: (options, callback) => connect(options, callback, (tcp) => this.has(tcp)),
       webSocket: { maxPayloadSize: MAX_MESSAGE_BYTES },
     });
     const address = (origin + path).replace(/^http/, 'ws');
-    this.socket = new WebSocket(address, { dispatcher: this.agent, headers: { ...headers } });
+    this.socket = new (undici().WebSocket)(address, { dispatcher: this.agent, headers: { ...headers } });
     this.socket.binaryType = 'arraybuffer';
     this.socket.addEventListener('open', () => this.watch());
     this.socket.addEventListener('message', ({ data }) => {
@@ -114,7 +115,7 @@ class BoundedSocket implements TextSocket {
   leave(): void {
     if (this.isLeft) return;
     this.isLeft = true;
-    const isOpen = this.socket.readyState === WebSocket.OPEN;
+    const isOpen = this.socket.readyState === this.socket.OPEN;
     this.socket.close();
     // Before the response to the upgrade, no closing handshake is possible.
     if (isOpen) this.limit(this.limits.closeTimeoutMs, () => this.end());
@@ -128,9 +129,9 @@ class BoundedSocket implements TextSocket {
     const receivedBytes = this.tcp?.bytesRead;
     this.limit(silenceTimeoutMs, () => {
       // The server has said that it closes, and has not.
-      if (this.socket.readyState !== WebSocket.OPEN) return this.end();
+      if (this.socket.readyState !== this.socket.OPEN) return this.end();
       if (this.tcp?.bytesRead !== receivedBytes) return this.watch();
-      ping(this.socket);
+      undici().ping(this.socket);
       this.limit(silenceTimeoutMs, () => (this.tcp?.bytesRead === receivedBytes ? this.end() : this.watch()));
     });
   }

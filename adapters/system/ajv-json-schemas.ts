@@ -1,6 +1,7 @@
-import { Ajv2020, type ErrorObject, type FuncKeywordDefinition, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from 'ajv/dist/2020.js';
 import { type Json, type JsonObject, pathOf, tokensOf } from '../../core/json.js';
 import type { Fault, JsonSchemas } from '../../core/ports/machine.js';
+import { ajv } from './ajv.js';
 import {
   comparePlaces,
   describeFault,
@@ -124,7 +125,7 @@ const OPTIONS = {
  * for a schema that cannot be compiled: unknown keywords and formats, unresolved references.
  */
 export function compileSchema(schema: JsonObject): ValidateFunction {
-  const engine = new Ajv2020({ ...OPTIONS, meta: false, validateSchema: false });
+  const engine = new (ajv().Ajv2020)({ ...OPTIONS, meta: false, validateSchema: false });
   return engine.removeKeyword('uniqueItems').addKeyword(UNIQUE_ITEMS).compile(schema);
 }
 
@@ -143,7 +144,7 @@ let compiled: MetaSchema | undefined;
 /** The meta-schema, compiled when first asked for. */
 export function metaSchema(): MetaSchema {
   if (compiled === undefined) {
-    const engine = new Ajv2020({ ...OPTIONS, useDefaults: false });
+    const engine = new (ajv().Ajv2020)({ ...OPTIONS, useDefaults: false });
     const validate = engine.getSchema(`${DRAFT}/schema`);
     if (validate === undefined) throw new Error('The JSON Schema 2020-12 meta-schema is missing.');
     // The vocabularies are only read here, so they are not compiled one by one.

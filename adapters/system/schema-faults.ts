@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
 import { NOT_BLANK } from '../../core/fields.js';
 import {
   escapePointerToken,
@@ -10,6 +10,7 @@ import {
   unescapePointerToken,
 } from '../../core/json.js';
 import type { Fault } from '../../core/ports/machine.js';
+import { ajv } from './ajv.js';
 
 /**
  * An error as a fault with a pointer to the field itself and a sentence for the client; `value` is at `under` in the
@@ -47,7 +48,7 @@ export class OptionValues {
   constructor(private readonly formats: Formats) {}
 
   fits(schema: JsonObject, value: Json): boolean {
-    this.#engine ??= new Ajv2020({
+    this.#engine ??= new (ajv().Ajv2020)({
       strict: false,
       // The meta-schema would take longer to compile than everything else that a start compiles.
       meta: false,

@@ -10,18 +10,13 @@ import {
   file_google_protobuf_struct,
   file_google_protobuf_timestamp,
 } from '@bufbuild/protobuf/wkt';
-import type {
-  handleBidiStreamingCall,
-  Server,
-  ServerDuplexStream,
-  ServiceDefinition,
-  UntypedServiceImplementation,
-} from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
-import { ReflectionService } from '@grpc/reflection';
+import type { handleBidiStreamingCall, MethodDefinition, Server, ServerDuplexStream } from '@grpc/grpc-js';
+import type * as ProtoLoader from '@grpc/proto-loader';
+import type * as GrpcReflection from '@grpc/reflection';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { lazyPackage } from '../../adapters/lazy-package.js';
 
 const FOLDER = fileURLToPath(new URL('../../../proto', import.meta.url));
 const WELL_KNOWN = [
@@ -32,26 +27,63 @@ const WELL_KNOWN = [
   file_google_protobuf_timestamp,
 ];
 
-type Reflection = readonly { readonly service: ServiceDefinition; readonly methods: UntypedServiceImplementation }[];
+type Method = MethodDefinition<unknown, unknown>;
+type Handler = handleBidiStreamingCall<unknown, unknown>;
+
+interface Served {
+  readonly method: Method;
+  readonly handler: Handler;
+}
+
+const METHOD = 'ServerReflectionInfo';
+const PATHS = [`/grpc.reflection.v1.ServerReflection/${METHOD}`, `/grpc.reflection.v1alpha.ServerReflection/${METHOD}`];
+
+const protoLoader = lazyPackage<typeof ProtoLoader>('@grpc/proto-loader');
+const reflection = lazyPackage<typeof GrpcReflection>('@grpc/reflection');
 
 /**
- * Serves the reflection protocol, by which tools learn the services and their messages without the proto files. They are
- * loaded with the first request: to load them takes longer than to start the rest of the front.
+ * Serves the reflection protocol, by which tools learn the services and their messages without the proto files. These and
+ * the libraries are loaded with the first request: to load them takes longer than to start the rest of the front.
  */
 export function addReflection(server: Server): void {
-  let reflection: Reflection | undefined;
-  reflectionOf([]).forEach(({ service, methods }, index) => {
-    const loading = Object.keys(methods).map((name) => [
-      name,
-      (call: ServerDuplexStream<unknown, unknown>): void => {
-        reflection ??= reflectionOf(loadDescriptors());
-        const serve = reflection[index]?.methods[name] as handleBidiStreamingCall<unknown, unknown> | undefined;
-        serve?.(call);
-        boundResponses(call);
-      },
-    ]);
-    server.addService(service, Object.fromEntries(loading) as UntypedServiceImplementation);
+  let loaded: ReadonlyMap<string, Served> | undefined;
+  const served = (path: string): Served => {
+    loaded ??= load();
+    const found = loaded.get(path);
+    if (found === undefined) throw new Error(`The library does not serve ${path}.`);
+    return found;
+  };
+  for (const path of PATHS) {
+    const method: Method = {
+      path,
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: (message) => served(path).method.requestSerialize(message),
+      requestDeserialize: (bytes) => served(path).method.requestDeserialize(bytes),
+      responseSerialize: (message) => served(path).method.responseSerialize(message),
+      responseDeserialize: (bytes) => served(path).method.responseDeserialize(bytes),
+    };
+    const handler = (call: ServerDuplexStream<unknown, unknown>): void => {
+      served(path).handler(call);
+      boundResponses(call);
+    };
+    server.addService({ [METHOD]: method }, { [METHOD]: handler });
+  }
+}
+
+/** The method of each version of the protocol, by its path. */
+function load(): ReadonlyMap<string, Served> {
+  const { ReflectionService } = reflection();
+  const versions = new Map<string, Served>();
+  const fileDescriptorProtos = loadDescriptors().map((file) => Buffer.from(toBinary(FileDescriptorProtoSchema, file)));
+  new ReflectionService({
+    darkroom: { format: 'Protocol Buffer 3 DescriptorProto', type: {}, fileDescriptorProtos },
+  }).addToServer({
+    addService: ({ [METHOD]: method }: Record<string, Method>, { [METHOD]: handler }: Record<string, Handler>) => {
+      if (method !== undefined && handler !== undefined) versions.set(method.path, { method, handler });
+    },
   });
+  return versions;
 }
 
 /**
@@ -66,19 +98,6 @@ function boundResponses(call: ServerDuplexStream<unknown, unknown>): void {
   });
 }
 
-/** The versions of the protocol, over these files. */
-function reflectionOf(files: readonly FileDescriptorProto[]): Reflection {
-  const versions: Reflection[number][] = [];
-  const fileDescriptorProtos = files.map((file) => Buffer.from(toBinary(FileDescriptorProtoSchema, file)));
-  new ReflectionService({
-    darkroom: { format: 'Protocol Buffer 3 DescriptorProto', type: {}, fileDescriptorProtos },
-  }).addToServer({
-    addService: (service: ServiceDefinition, methods: UntypedServiceImplementation) =>
-      versions.push({ service, methods }),
-  });
-  return versions;
-}
-
 /**
  * A descriptor of each file in `proto/`, and of the well-known files that they import. The loader describes one file for
  * each package, and leaves out what its own clients do not need: Go tools refuse such descriptors. So its messages, enums
@@ -86,7 +105,7 @@ function reflectionOf(files: readonly FileDescriptorProto[]): Reflection {
  */
 export function loadDescriptors(): readonly FileDescriptorProto[] {
   const names = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.proto'));
-  const definitions = Object.values(loadSync([...names], { includeDirs: [FOLDER], keepCase: true }));
+  const definitions = Object.values(protoLoader().loadSync([...names], { includeDirs: [FOLDER], keepCase: true }));
   const [loaded] = definitions.flatMap(({ fileDescriptorProtos }) =>
     Array.isArray(fileDescriptorProtos) ? [fileDescriptorProtos] : [],
   );

@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads';
-import { sharp } from '../../image-library.js';
 import type { DecodedReference } from './decode-reference.js';
 import type { Plan } from './plan.js';
 import type { Rendered } from './tasks.js';
@@ -34,6 +33,8 @@ export class RenderThreads {
     const painted = await this.paint(job, signal, onProgress);
     if (painter === 'video') return painted.map((bytes) => ({ kind: 'video', mediaType: 'video/mp4', bytes }));
     const raw = { width: size.widthPx, height: size.heightPx, channels: 3 } as const;
+    // Loaded with the first picture: a start takes less time without it.
+    const { sharp } = await import('../../image-library.js');
     const outputs: Rendered[] = [];
     for (const pixels of painted) {
       const bytes = await sharp(pixels, { raw }).toFormat(format, ENCODINGS[format]).toBuffer();

@@ -11,7 +11,7 @@ import type {
 } from '../../../core/ports/provider.js';
 import { waitsOf } from '../shared/reference-bytes.js';
 import { requestOrRefusal, TaskRefused } from '../shared/task-refused.js';
-import { type DecodedReference, decodeReference } from './decode-reference.js';
+import type { DecodedReference } from './decode-reference.js';
 import { acceptanceDelayMs, type Plan, readPlan, sandboxCapabilities, settingsFault } from './plan.js';
 import { RenderFailed, RenderThreads } from './render.js';
 import { type Rendered, type SandboxTask, TASK_CACHE_LIMITS, TaskCache } from './tasks.js';
@@ -123,8 +123,11 @@ export class SandboxProvider implements Provider {
     const render = async (): Promise<Rendered[]> => {
       const references: DecodedReference[] = [];
       // One after another: each reserves memory.
-      for (const reference of submission.references)
+      for (const reference of submission.references) {
+        // Loads the decoder, which a start does without.
+        const { decodeReference } = await import('./decode-reference.js');
         references.push(await decodeReference(reference, plan.size, this.memory, waitsOf(signal)));
+      }
       const job = { prompt, negativePrompt, plan, references };
       return this.threads.render(job, signal, (share) => (task.progress = share));
     };

@@ -39,19 +39,11 @@ import { refusedStart } from '../../harness/refused-start.js';
 const MAIN = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
 
-/** The packages that parse commands, and those that read and check a configuration. */
-const HELP_PACKAGES = [
-  'ajv',
-  'commander',
-  'fast-deep-equal',
-  'fast-uri',
-  'import-meta-resolve',
-  'ipaddr.js',
-  'json-schema-traverse',
-  'yaml',
-];
+/** The packages that parse commands, and that read addresses and the names of modules. */
+const HELP_PACKAGES = ['commander', 'import-meta-resolve', 'ipaddr.js'];
 const LOADED_WITH_FIRST_USE = [
   '@grpc/grpc-js',
+  '@grpc/reflection',
   '@modelcontextprotocol/server',
   'agenda',
   'cli-progress',
@@ -61,6 +53,8 @@ const LOADED_WITH_FIRST_USE = [
   'mongodb',
   'oidc-provider',
   'openid-client',
+  'sharp',
+  'undici',
 ];
 
 /** The names of the packages that a process with NODE_V8_COVERAGE loaded code of. */
