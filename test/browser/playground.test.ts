@@ -232,6 +232,25 @@ describe('the playground in a browser', () => {
     await cost('20 credits', 25);
   });
 
+  it('shows the cost once credits that were missing are available, without another change', async () => {
+    await open();
+    await size();
+    await prompt().fill('a cat');
+    await number('Images').fill('4');
+    const refusal = page.getByRole('alert').filter({ hasText: 'This would reserve 40 credits' });
+    // Both the estimate and the creation are refused before.
+    await refusal.waitFor();
+    const refused = page.waitForResponse((response) => response.url().endsWith('/generations') && !response.ok());
+    await create('4 images').click();
+    await refused;
+    const { accountId } = person;
+    await grantCredits(context(), { accountId, operationId: `second ${accounts}`, credits: 30, reason: 'to test' });
+    // The page reads the balance every 15 seconds, and when it is looked at.
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await cost('40 credits', 55);
+    expect(await refusal.count()).to.equal(0);
+  });
+
   it('creates once, though the answer is lost, again and again, and the button is pressed again', async () => {
     let lost = 0;
     await page.route('**/generations', async (route) => {

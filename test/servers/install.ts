@@ -52,11 +52,12 @@ function placeOf({ path, from, version }: FoundProgram): string {
 const {
   values: { brief },
 } = parseArgs({ options: { brief: { type: 'boolean', default: false } } });
-const there: string[] = [];
+const there = new Set<Program>();
 const programs = Object.values(PROGRAMS);
 const tools = new Set(programs.map(toolOf));
 await Promise.all([...tools].map((tool) => reportEach(programs.filter((program) => toolOf(program) === tool))));
-if (there.length > 0) console.log(`Servers that are there: ${there.join(', ')}`);
+const titles = programs.filter((program) => there.has(program)).map(({ title }) => title);
+if (titles.length > 0) console.log(`Servers that are there: ${titles.join(', ')}`);
 
 function toolOf(program: Program): string | undefined {
   return program.installs[0]?.tool;
@@ -70,7 +71,7 @@ async function reportEach(ofOneTool: readonly Program[]): Promise<void> {
   for (const program of ofOneTool) {
     const { line, isAbsent, isNew = false } = await report(program);
     if (isAbsent && isCi()) process.exitCode = 1;
-    if (brief && !isAbsent && !isNew) there.push(program.title);
+    if (brief && !isAbsent && !isNew) there.add(program);
     else console.log(`${program.title}: ${line}`);
   }
 }

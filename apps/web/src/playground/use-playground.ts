@@ -7,7 +7,7 @@ import { say } from '../parts/toasts.js';
 import { changeQuery, goTo, hrefOf, place } from '../places.js';
 import type { AccountGeneration, GenerationDetail, GenerationInput, Overview } from '../server-types.js';
 import { atField, change, codeOf, inApp, isUnreachable, pointerOf, randomKey, read, sentenceOf } from '../server.js';
-import { reloadOverview } from '../session.js';
+import { overview, reloadOverview } from '../session.js';
 import { useData } from '../use-data.js';
 import { bodyOf, type CodeRequest, type RequestBody } from './code/request-code.js';
 import { keepDraft, readDraft, type Setup, sharedTexts } from './draft.js';
@@ -30,6 +30,13 @@ export interface Refusal {
   readonly pointer: string;
   /** The request that was refused: what has changed since then may be valid. */
   readonly asked: string;
+  /** The credits that were available, as far as the page knew. */
+  readonly available?: number | undefined;
+}
+
+/** Whether credits were missing, and others are available now. */
+function isOutdated({ code, available }: Refusal): boolean {
+  return code === 'CREDITS_INSUFFICIENT' && available !== overview.value?.account.available_credits;
 }
 
 /** A generation that this page has created. */
@@ -47,8 +54,7 @@ export type Models = readonly [ConsoleModel, ...ConsoleModel[]];
 type Root = { readonly current: HTMLElement | null };
 
 /** The state of the playground: what is entered, what was created, and what is shown. */
-export function usePlayground(overview: Overview, models: Models, root: Root) {
-  const { console_app_id: appId, account } = overview;
+export function usePlayground({ console_app_id: appId, account }: Overview, models: Models, root: Root) {
   const { from } = place.value.query;
   const form = useForm(models, account.id);
   const { model, setup, faults } = form;
@@ -74,7 +80,7 @@ export function usePlayground(overview: Overview, models: Models, root: Root) {
     if (place.value.page === 'playground') goTo(hrefOf('playground', { query: { from: id } }), { keepsScroll: true });
     reload();
   });
-  const fault = refusal?.asked === asked ? refusal : undefined;
+  const fault = refusal?.asked === asked && !isOutdated(refusal) ? refusal : undefined;
   const isMade = made.some(({ task: { generation_id: id }, request: one }) => {
     const status = history.generations.find((listed) => listed.generation_id === id)?.status;
     return JSON.stringify(one) === asked && status !== 'failed' && status !== 'cancelled';
@@ -285,12 +291,17 @@ function useFilling(form: Form, references: References, models: Models, details:
 /** How long the form rests before the cost is requested, in milliseconds. */
 const REST_MS = 400;
 
-/** The cost of the request, a moment after it has changed. The price does not depend on the prompt. */
+/**
+ * The cost of the request, a moment after it has changed, or after other credits are available where they were missing.
+ * The price does not depend on the prompt.
+ */
 function useEstimate(appId: string, request: RequestBody | undefined) {
   const [known, setKnown] = useState<{ asked?: string; credits?: number; refused?: Refusal }>({});
   const asked = request === undefined ? '' : JSON.stringify({ ...request, prompt: '-' });
+  const isCurrent = known.asked === asked;
+  const isLate = isCurrent && known.refused !== undefined && isOutdated(known.refused);
   useEffect(() => {
-    if (asked === '') return;
+    if (asked === '' || (isCurrent && !isLate)) return;
     const leaving = new AbortController();
     const { signal } = leaving;
     const timer = setTimeout(() => {
@@ -305,9 +316,9 @@ function useEstimate(appId: string, request: RequestBody | undefined) {
       clearTimeout(timer);
       leaving.abort();
     };
-  }, [appId, asked]);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [appId, asked, isLate]);
   const { credits, refused } = known;
-  const isCurrent = known.asked === asked;
   return {
     /** The last known cost; undefined before there is one. */
     credits,
@@ -319,7 +330,8 @@ function useEstimate(appId: string, request: RequestBody | undefined) {
 }
 
 function refusalIn(error: unknown, asked: string): Refusal {
-  return { sentence: sentenceOf(error), code: codeOf(error), pointer: pointerOf(error), asked };
+  const available = overview.peek()?.account.available_credits;
+  return { sentence: sentenceOf(error), code: codeOf(error), pointer: pointerOf(error), asked, available };
 }
 
 /** Codes that do not tell whether the generation was created: a retry with the same key finds out. */
