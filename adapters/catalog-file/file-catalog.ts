@@ -2,10 +2,10 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Model } from '../../core/catalog/model.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Catalog } from '../../core/ports/catalog.js';
+import { yaml } from '../lazy-packages.js';
 import { catalogFaults, type SchemaTools } from './catalog-faults.js';
 import type { ModelEntry } from './catalog-schema.js';
 import { LocatedYaml } from './located-yaml.js';
-import { yaml } from './yaml.js';
 import { completed, explained, sourceIn } from './model-defaults.js';
 import { modelOf } from './model-rules.js';
 

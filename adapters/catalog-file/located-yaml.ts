@@ -1,6 +1,6 @@
 import type { Document, Pair, Scalar } from 'yaml';
 import { escapePointerToken, type Json } from '../../core/json.js';
-import { yaml } from './yaml.js';
+import { yaml } from '../lazy-packages.js';
 
 /** A fault of a file, and its line, counted from 1. */
 export interface LineFault {

@@ -7,6 +7,7 @@ import * as tls from 'node:tls';
 import { callbackify } from 'node:util';
 import PQueue from 'p-queue';
 import type { Agent, buildConnector, Client, Dispatcher } from 'undici';
+import { undici } from '../lazy-packages.js';
 import {
   AddressRefused,
   type AllowList,
@@ -18,7 +19,6 @@ import {
   requireAllowedName,
 } from './allow-list.js';
 import { openTunnel, type Proxies, type Proxy, proxyFailure } from './proxies.js';
-import { undici } from './undici.js';
 
 /** Sends one request. */
 export interface Connection {

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Agent, WebSocket } from 'undici';
+import { undici } from '../lazy-packages.js';
 import { readTarget } from './allow-list.js';
 import type { Connect } from './connections.js';
-import { undici } from './undici.js';
 
 /** One connection that receives texts from a server. */
 export interface TextSocket {

@@ -1,7 +1,7 @@
 import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from 'ajv/dist/2020.js';
 import { type Json, type JsonObject, pathOf, tokensOf } from '../../core/json.js';
 import type { Fault, JsonSchemas } from '../../core/ports/machine.js';
-import { ajv } from './ajv.js';
+import { ajv } from '../lazy-packages.js';
 import {
   comparePlaces,
   describeFault,

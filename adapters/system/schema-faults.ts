@@ -10,7 +10,7 @@ import {
   unescapePointerToken,
 } from '../../core/json.js';
 import type { Fault } from '../../core/ports/machine.js';
-import { ajv } from './ajv.js';
+import { ajv } from '../lazy-packages.js';
 
 /**
  * An error as a fault with a pointer to the field itself and a sentence for the client; `value` is at `under` in the

@@ -16,7 +16,7 @@ import type * as GrpcReflection from '@grpc/reflection';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lazyPackage } from '../../adapters/lazy-package.js';
+import { lazyPackage } from '../../adapters/lazy-packages.js';
 
 const FOLDER = fileURLToPath(new URL('../../../proto', import.meta.url));
 const WELL_KNOWN = [
