@@ -81,13 +81,13 @@ describe('the overview in a browser', () => {
     await page.route('**/console/api/models', async (route) => {
       const response = await route.fetch();
       const { data, ...answer } = (await response.json()) as { data: { models: object[] } };
-      const models = data.models.map((model, index) =>
-        index > 0 ? model : { ...model, sample: { thumbnails: { '320': tall, '640': tall, '1280': tall } } },
-      );
+      const output = { media_id: 'tall', media_type: 'image', url: tall, width: 10, height: 90 };
+      const sample = { output, thumbnails: { media_id: 'tall', small: tall, medium: tall, large: tall } };
+      const models = data.models.map((model, index) => (index > 0 ? model : { ...model, sample }));
       await route.fulfill({ response, json: { ...answer, data: { models } } });
     });
     await open('/console/models');
-    await untilInPage(page, `document.querySelector('.model-sample img')?.naturalHeight === 90`);
+    await untilInPage(page, `(document.querySelector('.model-sample img')?.naturalHeight ?? 0) > 0`);
     const shapes = await page.evaluate<number[]>(
       `[...document.querySelectorAll('.model-sample')].map(({ clientWidth, clientHeight }) => clientWidth / clientHeight)`,
     );

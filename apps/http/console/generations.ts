@@ -114,15 +114,20 @@ function renderNamed(machine: Machine, { view, app, creator }: NamedGeneration):
     creator,
     prompt: isShown ? generation.prompt : null,
     negative_prompt: isShown ? generation.negativePrompt : undefined,
-    thumbnails: thumbnailsOf(machine, generation).map(({ mediaId, urls }) => ({
-      media_id: mediaId,
-      small: urls[320],
-      medium: urls[640],
-      large: urls[1280],
-    })),
+    thumbnails: renderThumbnailPaths(machine, generation),
     outputs_removed_at: shownTime(generation.outputsRemovedAt),
     content_removed_at: shownTime(generation.contentRemovedAt),
   };
+}
+
+/** Paths, because the page may be open under another name of this computer. */
+export function renderThumbnailPaths(machine: Machine, generation: Generation) {
+  return thumbnailsOf(machine, generation).map(({ mediaId, urls }) => ({
+    media_id: mediaId,
+    small: urls[320],
+    medium: urls[640],
+    large: urls[1280],
+  }));
 }
 
 function renderDetail({ request, timeline, movements, deliveries }: GenerationDetail): object {

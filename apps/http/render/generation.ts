@@ -107,7 +107,7 @@ export class ViewCache<T> {
 /** The JSON of `renderTask`, cached where the view can be. */
 export const TASK_TEXTS = new ViewCache((view) => JSON.stringify(renderTask(view)));
 
-function renderOutput({ output, url }: OutputView): object {
+export function renderOutput({ output, url }: OutputView): object {
   return {
     media_id: output.mediaId,
     media_type: output.kind,

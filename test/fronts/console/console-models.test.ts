@@ -15,6 +15,15 @@ const CATALOG = catalogOf(() => [
   { ...HELD, isTest: true },
 ]);
 
+interface Sample {
+  readonly output: Readonly<Record<string, unknown>>;
+  readonly thumbnails: Readonly<Record<string, string>> | null;
+}
+
+function sampleOf(model: Readonly<Record<string, unknown>> | undefined): Sample {
+  return model?.['sample'] as Sample;
+}
+
 describe('models of the account page', () => {
   let service: OAuthHarness;
 
@@ -37,19 +46,33 @@ describe('models of the account page', () => {
     const { data } = await (await clientOf(service, service.person)).get('/models');
     const [picture, held] = data['models'] as Record<string, unknown>[];
     expect(Math.abs(Number(picture?.['usual_ms']) - 3_000)).to.be.at.most(150);
-    expect(picture?.['sample']).to.deep.include({
-      generation_id: uuidAt(21),
-      media_id: uuidAt(4),
-      width: 2,
-      height: 3,
-    });
-    const { thumbnails = {} } = (picture?.['sample'] ?? {}) as { readonly thumbnails?: Record<string, string> };
-    expect(Object.keys(thumbnails)).to.deep.equal(['320', '640', '1280']);
-    for (const [side, address] of Object.entries(thumbnails))
-      expect(address)
+    const { output, thumbnails } = sampleOf(picture);
+    expect(output).to.include({ media_id: uuidAt(4), media_type: 'image', width: 2, height: 3 });
+    const sides = { small: 320, medium: 640, large: 1_280 };
+    expect(Object.keys(thumbnails ?? {})).to.deep.equal(['media_id', ...Object.keys(sides)]);
+    for (const [name, side] of Object.entries(sides))
+      expect(thumbnails?.[name])
         .to.match(/^\/thumbnails\//)
         .and.to.include(`/thumbnails/${uuidAt(21)}/${uuidAt(4)}/${side}?`);
     expect([held?.['usual_ms'], held?.['sample']]).to.deep.equal([null, null]);
+  });
+
+  it('have a video as the sample where it has no thumbnails', async () => {
+    const { context } = service.harness;
+    const { accountId } = service.person;
+    const [image] = aGeneration(0).outputs;
+    const video = { ...image!, kind: 'video', contentType: 'video/mp4', objectKey: 'out/video' } as const;
+    const made = { status: 'succeeded', createdAt: 2_000, modelKey: 'picture-held', outputs: [video] } as const;
+    await context.generations.insert(aGeneration(31, { ...made, accountId }));
+    await context.generations.insert(
+      aGeneration(32, { ...made, accountId, createdAt: 3_000, outputsRemovedAt: 4_000 }),
+    );
+    const { data } = await (await clientOf(service, service.person)).get('/models');
+    const [, held] = data['models'] as Record<string, unknown>[];
+    const { output, thumbnails } = sampleOf(held);
+    expect(thumbnails).to.equal(null);
+    expect(output).to.include({ media_id: uuidAt(4), media_type: 'video' });
+    expect(output['url']).to.be.a('string').that.includes('out/video');
   });
 
   it('are those of the API, with examples and whether they are for tests', async () => {

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../api-types.js';
 import { spanText } from '../format.js';
+import { Picture } from '../media/picture.js';
 import { Copyable } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
 import { Badge, Card, Empty, Facts, Loaded, Page, type PageProps, PlaceLink } from '../parts/parts.js';
@@ -80,7 +81,7 @@ export function ModelCards({ models }: { models: readonly ConsoleModel[] }) {
                 {sample === null ? (
                   <Icon of={icon} size={24} />
                 ) : (
-                  <img src={sample.thumbnails['640']} alt="" loading="lazy" decoding="async" />
+                  <Picture output={sample.output} thumbnails={sample.thumbnails ?? undefined} alt="" shownWidth={360} />
                 )}
               </span>
               <span class="model-text">

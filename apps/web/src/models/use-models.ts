@@ -1,5 +1,6 @@
-import type { JsonObject, Model } from '../api-types.js';
+import type { JsonObject, Model, Output } from '../api-types.js';
 import { creditsText } from '../parts/parts.js';
+import type { Thumbnails } from '../server-types.js';
 import { type Data, useData } from '../use-data.js';
 
 /** A model of the catalog, with what the console shows of it besides. */
@@ -17,7 +18,7 @@ export interface ConsoleModel extends Model {
   /** The median time to a result of recent generations, in milliseconds. */
   readonly usual_ms: number | null;
   /** A recent output of the account. */
-  readonly sample: { readonly thumbnails: Readonly<Record<'320' | '640' | '1280', string>> } | null;
+  readonly sample: { readonly output: Output; readonly thumbnails: Thumbnails | null } | null;
 }
 
 export function useModels(): Data<readonly ConsoleModel[]> {

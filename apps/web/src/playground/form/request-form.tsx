@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { numberText, spanText } from '../../format.js';
+import { Picture } from '../../media/picture.js';
 import { Button } from '../../parts/buttons.js';
 import { type ControlProps, Field } from '../../parts/form.js';
 import { Icon } from '../../parts/icon.js';
@@ -7,7 +8,6 @@ import { Attention } from '../../parts/parts.js';
 import { MenuButton, type MenuItem } from '../../parts/overlays.js';
 import { priceText } from '../../models/use-models.js';
 import { changeQuery, place } from '../../places.js';
-import { readable } from '../../server.js';
 import { ParameterControl } from './parameter-control.js';
 import { pointerTo, textsOf } from './parameters.js';
 import { ReferenceList } from './references.js';
@@ -67,7 +67,15 @@ function ModelPicker({ play: { models, model, change } }: { play: Playground }) 
         items={items}
         button={
           <>
-            {sample === null ? null : <img src={readable(sample.thumbnails['320'])} alt="" />}
+            {sample === null ? null : (
+              <Picture
+                output={sample.output}
+                thumbnails={sample.thumbnails ?? undefined}
+                alt=""
+                shownWidth={64}
+                isFirst
+              />
+            )}
             <span class="grow">
               <strong class="cut">{name}</strong>
               <span class="cut">
