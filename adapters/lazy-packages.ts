@@ -6,16 +6,17 @@ import type * as Yaml from 'yaml';
 const require = createRequire(import.meta.url);
 
 /**
- * A CommonJS package that is loaded when it is first asked for. To load one takes up to 150 milliseconds, and most commands
- * and starts need only some of them.
+ * Returns a function that loads a CommonJS package at its first call. Loading one takes up to 150 milliseconds, and most
+ * commands and starts need only some of them.
  */
 export function lazyPackage<T>(name: string): () => T {
-  return () => require(name) as T;
+  let loaded: T | undefined;
+  return () => (loaded ??= require(name) as T);
 }
 
-/** Client commands check no schema. */
+/** Client commands check no schemas, so they do not load it. */
 export const ajv = lazyPackage<typeof Ajv>('ajv/dist/2020.js');
-/** A service sends its first request when there is something to send. */
+/** The first outgoing request loads it, so a start does not. */
 export const undici = lazyPackage<typeof Undici>('undici');
-/** Client commands read no file. */
+/** Client commands read no YAML, so they do not load it. */
 export const yaml = lazyPackage<typeof Yaml>('yaml');

@@ -87,7 +87,11 @@ describe('the overview in a browser', () => {
       await route.fulfill({ response, json: { ...answer, data: { models } } });
     });
     await open('/console/models');
-    await untilInPage(page, `(document.querySelector('.model-sample img')?.naturalHeight ?? 0) > 0`);
+    // The browser scales the 10 × 90 pixels to the width that the page names.
+    await untilInPage(
+      page,
+      `(({ naturalWidth, naturalHeight }) => naturalHeight / naturalWidth === 9)(document.querySelector('.model-sample img') ?? {})`,
+    );
     const shapes = await page.evaluate<number[]>(
       `[...document.querySelectorAll('.model-sample')].map(({ clientWidth, clientHeight }) => clientWidth / clientHeight)`,
     );

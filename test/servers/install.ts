@@ -64,8 +64,8 @@ function toolOf(program: Program): string | undefined {
 }
 
 /**
- * One after another, because a tool's builds share a cache: two at once would compile the same packages twice. Different
- * tools work at the same time: while one downloads, another compiles.
+ * Installs the programs of one tool, one after another: its builds share a cache, and two at once would compile the same
+ * packages twice. Different tools run at the same time: one compiles while another downloads.
  */
 async function reportEach(ofOneTool: readonly Program[]): Promise<void> {
   for (const program of ofOneTool) {

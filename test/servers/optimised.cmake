@@ -1,2 +1,2 @@
-# Compiles the part of stable-diffusion.cpp that computes with optimisation, unlike the rest of it.
+# Compiles ggml with optimisation. The rest of stable-diffusion.cpp is compiled without it.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Command, Install } from './program-install.js';
 
 const PACKAGE = 'stable-diffusion-cpp-python';
-/** What CMake includes at the beginning of the part that computes. */
+/** CMake includes this file at the start of ggml, the part that computes. */
 const OPTIMISED = fileURLToPath(new URL('../../../test/servers/optimised.cmake', import.meta.url));
 const TOOLS = ['cmake==3.31.10', 'ninja==1.13.2'];
 
@@ -56,7 +56,7 @@ function configureArguments(unpacked: string, work: string): string[] {
     'Ninja',
     `-DCMAKE_MAKE_PROGRAM=${work}/tools/bin/ninja`,
     '-DCMAKE_BUILD_TYPE=Release',
-    // Only the arithmetic is optimised, which takes almost all of the time of a picture. So the build takes 0.7 times as long.
+    // Only ggml is optimised: it takes almost all of the time of a picture, and the build takes 0.7 times as long.
     '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG',
     `-DCMAKE_PROJECT_ggml_INCLUDE=${OPTIMISED}`,
     '-DGGML_NATIVE=OFF',

@@ -33,7 +33,7 @@ export class RenderThreads {
     const painted = await this.paint(job, signal, onProgress);
     if (painter === 'video') return painted.map((bytes) => ({ kind: 'video', mediaType: 'video/mp4', bytes }));
     const raw = { width: size.widthPx, height: size.heightPx, channels: 3 } as const;
-    // Loaded with the first picture: a start takes less time without it.
+    // The first picture loads the library, so that a start takes less time.
     const { sharp } = await import('../../image-library.js');
     const outputs: Rendered[] = [];
     for (const pixels of painted) {

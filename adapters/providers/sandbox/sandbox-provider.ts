@@ -124,7 +124,7 @@ export class SandboxProvider implements Provider {
       const references: DecodedReference[] = [];
       // One after another: each reserves memory.
       for (const reference of submission.references) {
-        // Loads the decoder, which a start does without.
+        // The first reference loads the decoder, so that a start takes less time.
         const { decodeReference } = await import('./decode-reference.js');
         references.push(await decodeReference(reference, plan.size, this.memory, waitsOf(signal)));
       }

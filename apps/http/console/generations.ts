@@ -120,7 +120,7 @@ function renderNamed(machine: Machine, { view, app, creator }: NamedGeneration):
   };
 }
 
-/** Paths, because the page may be open under another name of this computer. */
+/** Renders addresses as paths, because the page may be open under another name of this computer. */
 export function renderThumbnailPaths(machine: Machine, generation: Generation) {
   return thumbnailsOf(machine, generation).map(({ mediaId, urls }) => ({
     media_id: mediaId,

@@ -8,13 +8,13 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
-import { collected, fileOf, streamOf } from '../../fixtures/byte-streams.js';
+import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import { ManualClock } from '../../fixtures/clocks.js';
 import { image } from '../../fixtures/images.js';
+import { probed } from '../../fixtures/media-probe.js';
 import { SILENT } from '../../fixtures/memory-stores.js';
 import { mp4 } from '../../fixtures/videos.js';
 import { orSkip } from '../foreign-clients.js';
@@ -83,10 +83,7 @@ describe('the C2PA signer of the examples', () => {
       // The authority of this test is in no list of trusted ones.
       expect(manifests.validation_status?.map(({ code }) => code)).to.deep.equal(['signingCredential.untrusted']);
       expect(JSON.stringify(manifests)).to.include('digitalsourcetype/compositeWithTrainedAlgorithmicMedia');
-      const facts = async (bytes: Uint8Array) => {
-        const probed = await new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1_000_000, decode: 'full' });
-        return { ...probed, contentBytes: undefined };
-      };
+      const facts = async (bytes: Uint8Array) => ({ ...(await probed(bytes)), contentBytes: undefined });
       expect(await facts(after)).to.deep.equal(await facts(before));
       expect(await signer.sign(about(after)), 'it has a manifest').to.equal(null);
     });

@@ -299,9 +299,9 @@ function useEstimate(appId: string, request: RequestBody | undefined) {
   const [known, setKnown] = useState<{ asked?: string; credits?: number; refused?: Refusal }>({});
   const asked = request === undefined ? '' : JSON.stringify({ ...request, prompt: '-' });
   const isCurrent = known.asked === asked;
-  const isLate = isCurrent && known.refused !== undefined && isOutdated(known.refused);
+  const isRefusalOutdated = isCurrent && known.refused !== undefined && isOutdated(known.refused);
   useEffect(() => {
-    if (asked === '' || (isCurrent && !isLate)) return;
+    if (asked === '' || (isCurrent && !isRefusalOutdated)) return;
     const leaving = new AbortController();
     const { signal } = leaving;
     const timer = setTimeout(() => {
@@ -317,7 +317,7 @@ function useEstimate(appId: string, request: RequestBody | undefined) {
       leaving.abort();
     };
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [appId, asked, isLate]);
+  }, [appId, asked, isRefusalOutdated]);
   const { credits, refused } = known;
   return {
     /** The last known cost; undefined before there is one. */
