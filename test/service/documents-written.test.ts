@@ -5,7 +5,10 @@
 import { expect } from 'chai';
 import type { Db } from 'mongodb';
 import { pino } from 'pino';
-import type { DatabaseDriver, OpenDatabase } from '../../adapters/driver.js';
+import { AgendaWakeUps } from '../../adapters/agenda/agenda-wake-ups.js';
+import { MongoWakeUps } from '../../adapters/agenda/mongo/mongo-wake-ups.js';
+import type { LentMongo } from '../../adapters/agenda/mongo/wake-up-collection.js';
+import type { DatabaseDriver, OpenDatabase, WakeUpsDriver } from '../../adapters/driver.js';
 import type { MongoAccountStore } from '../../adapters/mongo/mongo-account-store.js';
 import type { Config, Role } from '../../apps/config/config.js';
 import { type Served, startService } from '../../apps/service/serve.js';
@@ -17,6 +20,8 @@ import { Client, LiveService } from './live-service.js';
 
 const GENERATIONS = sizeOf('countedGenerations');
 const IN_FLIGHT = 32;
+/** Longer than any run. */
+const KEEP_AFTER_MS = 600_000;
 
 /** A started service whose writes are counted. */
 class CountedService {
@@ -79,7 +84,7 @@ class CountedService {
 
   private configOf(role: Role): Config {
     const { config } = this.service;
-    const { database } = config.stores;
+    const { database, wakeUps } = config.stores;
     const driver: DatabaseDriver = {
       ...database.driver,
       open: async (opening) => {
@@ -91,7 +96,24 @@ class CountedService {
         return opened;
       },
     };
-    return { ...config, role, stores: { ...config.stores, database: { ...database, driver } } };
+    // On a busy machine a handler may take longer than the second after which its wake-up is stored once more.
+    const wakeUpsDriver: WakeUpsDriver = {
+      ...wakeUps.driver,
+      open: ({ lent, clock, log }) =>
+        AgendaWakeUps.open({
+          database: new MongoWakeUps(lent['mongodb'] as LentMongo),
+          clock,
+          log,
+          wokenBy: 'auto',
+          keepAfterMs: KEEP_AFTER_MS,
+        }),
+    };
+    const stores = {
+      ...config.stores,
+      database: { ...database, driver },
+      wakeUps: { ...wakeUps, driver: wakeUpsDriver },
+    };
+    return { ...config, role, stores };
   }
 }
 
