@@ -215,8 +215,25 @@ describe('webhooks in a browser', () => {
     await logged(/503.*Retrying/);
     await page.reload();
     const delivered = page.locator('.figures > div').filter({ hasText: 'Delivered' });
-    await delivered.getByText('1 of 1 in the last 24 hours; 1 waiting or cancelled').waitFor();
+    await delivered.getByText('1 of 1', { exact: true }).waitFor();
     await delivered.getByText('100%').waitFor();
+    await page.locator('.figures > div').filter({ hasText: 'Waiting' }).getByText('next try').waitFor();
+  });
+
+  it('shows what came of the deliveries of each hour', async () => {
+    await made('https://p.example/hook');
+    await generate();
+    await logged(/204.*Delivered/);
+    await page.reload();
+    const plot = page.getByRole('img', { name: 'Deliveries per hour: Last 48 hours' });
+    await plot.focus();
+    await page.keyboard.press('End');
+    const tip = page.locator('.plot .tip');
+    await tip.filter({ hasText: 'Delivered1' }).filter({ hasText: 'Failed0' }).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await tip.filter({ hasText: 'Delivered0' }).waitFor();
+    await page.keyboard.press('Escape');
+    await tip.waitFor({ state: 'detached' });
   });
 
   it('sends a test event, and shows its delivery', async () => {

@@ -10,6 +10,7 @@ import {
   type PerRequestWebhooks,
   type WebhookHealth,
 } from '../../../core/webhooks/account-webhooks.js';
+import { type WebhookActivity, webhookActivity } from '../../../core/webhooks/activity.js';
 import { readDeliveryFilter, replayDelivery } from '../../../core/webhooks/deliveries.js';
 import type { Delivery } from '../../../core/webhooks/delivery.js';
 import { previousValidUntil } from '../../../core/webhooks/endpoint.js';
@@ -52,6 +53,13 @@ export const WEBHOOK_OPERATIONS: readonly ConsoleOperation<WebhookContext>[] = [
     await requireNotSuspended(context, person);
     const webhook = await getAccountWebhook(context, person.accountId, ctx.params['webhook_id'] ?? '');
     return { webhook: renderAccountWebhook(webhook, context) };
+  }),
+  /** `webhook_id` may be `default` with `app_id`. At most 1,000 deliveries are counted, the newest ones. */
+  get('/webhooks/:webhook_id/activity', async ({ context }, { ctx, signedIn: { person } }) => {
+    await requireNotSuspended(context, person);
+    const query = readQuery(ctx.state.target.query, ['app_id']);
+    const of = { webhookId: ctx.params['webhook_id'] ?? '', appId: readText(query, 'app_id', MAX_TEXT) };
+    return renderActivity(await webhookActivity(context, person.accountId, of));
   }),
   /** Newest first. A page may have fewer than its limit, although there are more. */
   get('/deliveries', async ({ context }, { ctx, signedIn: { person } }) => {
@@ -139,6 +147,16 @@ function renderPerRequest({ app, secret, ...last }: PerRequestWebhooks, machine:
     secret_hint: hintOf(machine, { endpointId: app.appId, secret }),
     previous_secret_expires_at: shownTime(previousValidUntil(secret, machine.clock.now())),
     ...renderLast(last),
+  };
+}
+
+function renderActivity({ isComplete, hours, nextAttemptAt, answeredMs, ...sums }: WebhookActivity): object {
+  return {
+    is_complete: isComplete,
+    ...sums,
+    hours: hours.map(({ startsAt, ...counts }) => ({ starts_at: shownTime(startsAt), ...counts })),
+    next_attempt_at: shownTime(nextAttemptAt),
+    answered_ms: answeredMs ?? null,
   };
 }
 

@@ -18,6 +18,9 @@ export const preciseTimeText = (time: string): string => preciseTimes.format(new
 
 const clocks = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
+const clockHours = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+export const hourText = (time: string): string => clockHours.format(new Date(time));
+
 /** The time of day in seconds; with the day for one that is not today. */
 export function clockText(time: string): string {
   const at = new Date(time);

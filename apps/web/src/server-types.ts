@@ -237,6 +237,17 @@ export interface AllWebhooks {
   readonly per_request: readonly PerRequestWebhooks[];
 }
 
+/** What came of the deliveries of one webhook in the last 48 hours; of the newest 1,000 of them where there are more. */
+export interface WebhookActivity {
+  readonly is_complete: boolean;
+  readonly hours: readonly { readonly starts_at: string; readonly delivered: number; readonly failed: number }[];
+  readonly delivered: number;
+  readonly failed: number;
+  readonly waiting: number;
+  readonly next_attempt_at: string | null;
+  readonly answered_ms: { readonly median: number; readonly p95: number } | null;
+}
+
 export interface AccountDelivery extends Delivery {
   /** `default` for the URL of a single generation. */
   readonly webhook_id: string;

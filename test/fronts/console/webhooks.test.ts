@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createApp, suspendAccount } from '../../../core/access/manage.js';
-import type { Delivery } from '../../../core/webhooks/delivery.js';
+import { type Delivery, isOpen } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import { healthOf } from '../../../core/webhooks/account-webhooks.js';
 import { createEndpoint, rotateSecret, updateEndpoint } from '../../../core/webhooks/manage-endpoints.js';
@@ -51,7 +51,14 @@ describe('the webhooks of an account on its page', () => {
   const insert = async (n: number, values: Partial<Delivery> = {}): Promise<Delivery> => {
     const { accountId, appId } = studio;
     const { lease: _lease, url: _url, ...stored } = delivery(n, { accountId, appId, endpointId: hook.endpointId });
-    const record = { ...stored, createdAt: n, dueAt: 9e15, generationId: uuidAt(5_000 + n), ...values };
+    const { nextAttemptAt = 70, ...ended } = {
+      ...stored,
+      createdAt: n,
+      dueAt: 9e15,
+      generationId: uuidAt(5_000 + n),
+      ...values,
+    };
+    const record = isOpen(ended) ? { ...ended, nextAttemptAt } : ended;
     await service.harness.context.deliveries.insert(record);
     return record;
   };
@@ -150,6 +157,38 @@ describe('the webhooks of an account on its page', () => {
       expect(await ada.get(`/deliveries${query}`), query).to.include({ status: 422, code: 'FIELD_INVALID' });
     for (const appId of [UNKNOWN, 'x'])
       expect(await ada.get(`/deliveries?app_id=${appId}`), appId).to.include({ status: 404, code: 'NOT_FOUND' });
+  });
+
+  it('count what came of their deliveries in the last 48 hours', async () => {
+    const now = service.harness.clock.now();
+    const state = 'delivered';
+    await insert(1, { state, createdAt: now });
+    await insert(2, { state: 'exhausted', createdAt: now });
+    await insert(3, { createdAt: now - 3 * 3_600_000, nextAttemptAt: now + 5_000 });
+    await insert(4, { state, createdAt: now - 49 * 3_600_000 });
+    await insert(5, { state, createdAt: now + 2 * 3_600_000 });
+    await insert(6, { state, createdAt: now, appId: shop.appId, endpointId: shop.appId });
+    const { hours, ...sums } = dataOf(await ada.get(`/webhooks/${hook.endpointId}/activity`)) as {
+      hours: readonly { starts_at: string; delivered: number; failed: number }[];
+    };
+    expect(hours).to.have.length(48);
+    const startsAt = new Date(Math.floor(now / 3_600_000) * 3_600_000).toISOString();
+    expect(hours.at(-1)).to.deep.equal({ starts_at: startsAt, delivered: 1, failed: 1 });
+    expect(sums).to.deep.equal({
+      is_complete: true,
+      delivered: 1,
+      failed: 1,
+      waiting: 1,
+      cancelled: 0,
+      next_attempt_at: new Date(now + 5_000).toISOString(),
+      answered_ms: { median: 12, p95: 12 },
+    });
+    const perRequest = `/webhooks/default/activity?app_id=${shop.appId}`;
+    expect(dataOf(await ada.get(perRequest))).to.include({ delivered: 1, next_attempt_at: null });
+    expect(dataOf(await eve.get(`/webhooks/${hook.endpointId}/activity`))).to.include({ delivered: 0, waiting: 0 });
+    expect(await eve.get(perRequest)).to.include({ status: 404, message: 'There is no such App.' });
+    for (const path of ['default/activity', 'x/activity', `${hook.endpointId}/activity?x=1`])
+      expect(await ada.get(`/webhooks/${path}`), path).to.include({ status: 422, code: 'FIELD_INVALID' });
   });
 
   it('do not reveal to another account that they exist', async () => {

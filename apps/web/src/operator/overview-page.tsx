@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { numberText, percentText, spanText } from '../format.js';
+import { hourText, numberText, percentText, spanText } from '../format.js';
 import { STATUS_LOOKS, STATUS_TEXTS } from '../generations/generation-texts.js';
 import { Segments } from '../parts/fields.js';
 import { Badge, Card, type Figure, Figures, Loaded, Meter, Page } from '../parts/parts.js';
@@ -170,7 +170,6 @@ const SERIES: readonly Series[] = [
   { name: 'Failed', look: 'series-fail' },
 ];
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const dayClock = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
@@ -178,8 +177,8 @@ function barsOf({ half_hours: halves }: OverviewAnswer, span: Span): readonly Ba
   return halves.map(({ starts_at: at, outcomes }) => {
     const time = new Date(at);
     return {
-      name: { '6': clock, '24': dayClock, '168': day }[span].format(time),
-      title: `${day.format(time)}, ${clock.format(time)}`,
+      name: span === '6' ? hourText(at) : (span === '24' ? dayClock : day).format(time),
+      title: `${day.format(time)}, ${hourText(at)}`,
       values: [outcomes.succeeded, outcomes.cancelled, outcomes.failed],
     };
   });

@@ -223,10 +223,16 @@ export interface Figure {
   readonly note?: ComponentChildren;
 }
 
+interface FiguresProps {
+  readonly figures: readonly Figure[];
+  /** A `dt` and a `dd` that are wider than the others. */
+  readonly plot?: ComponentChildren;
+}
+
 /** The figures that matter most, side by side. */
-export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
+export function Figures({ figures, plot }: FiguresProps) {
   return (
-    <dl class="panel figures">
+    <dl class={plot === undefined ? 'panel figures' : 'panel figures plotted'}>
       {figures.map(({ name, value, unit, note }) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -237,6 +243,7 @@ export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
           {note === undefined ? null : <dd>{note}</dd>}
         </div>
       ))}
+      {plot === undefined ? null : <div>{plot}</div>}
     </dl>
   );
 }

@@ -1,24 +1,15 @@
-import { useState } from 'preact/hooks';
-import type { DeliveryState } from '../api-types.js';
-import { numberText, percentText, preciseTimeText, spanText, timeText } from '../format.js';
+import { hourText, numberText, percentText, preciseTimeText, spanText, timeText } from '../format.js';
 import { ActionButton, Button, CopyableId } from '../parts/buttons.js';
 import { Icon } from '../parts/icon.js';
 import { MenuButton } from '../parts/overlays.js';
 import { ActionFault, Attention, Fault, Figures, Loaded, Page, Time } from '../parts/parts.js';
+import { Legend, Plot, type Series } from '../parts/plot.js';
 import { goTo, hrefOf } from '../places.js';
-import type { AccountWebhook, AllWebhooks, App } from '../server-types.js';
+import type { AccountWebhook, AllWebhooks, App, WebhookActivity } from '../server-types.js';
 import { type Data, useAction, useData } from '../use-data.js';
 import { DeliveryLog } from './delivery-log.js';
 import { actsOf, createAppSecret, sendTest, useSecretCard } from './webhook-acts.js';
-import {
-  type Deliveries,
-  EventTags,
-  HealthBadge,
-  isWaiting,
-  PER_REQUEST,
-  shortUrl,
-  useAppNames,
-} from './webhook-parts.js';
+import { EventTags, HealthBadge, PER_REQUEST, shortUrl, useAppNames } from './webhook-parts.js';
 
 const POLL_MS = 10_000;
 const ABOVE = { page: 'webhooks', text: 'Webhooks' } as const;
@@ -80,7 +71,7 @@ function Known({ webhook, data: { fault, reload } }: { webhook: AccountWebhook; 
           </Button>
         </Health>
         {card}
-        <DeliveryFigures query={`webhook_id=${id}`} waiting={health.waiting} />
+        <DeliveryFigures id={id} waiting={health.waiting} />
       </div>
       <DeliveryLog app={app} webhook={webhook} />
     </>
@@ -150,56 +141,67 @@ export function PerRequestPage({ appId }: { appId: string | undefined }) {
           )}
         </Loaded>
         {card}
-        {app === undefined ? null : (
-          <DeliveryFigures query={`webhook_id=${PER_REQUEST}&app_id=${app.id}`} waiting={known?.waiting ?? 0} />
-        )}
+        {app === undefined ? null : <DeliveryFigures id={PER_REQUEST} appId={app.id} waiting={known?.waiting ?? 0} />}
       </div>
       {app === undefined ? null : <DeliveryLog app={app} />}
     </Page>
   );
 }
 
-const DAY_MS = 86_400_000;
-/** The most deliveries that the figures are taken from. */
-const JUDGED = 100;
+const SERIES: readonly Series[] = [
+  { name: 'Delivered', look: 'series-ok' },
+  { name: 'Failed', look: 'series-fail' },
+];
+const ACTIVITY_POLL_MS = 30_000;
+const PLOT_PX = 76;
 
-/** What came of the deliveries of the last 24 hours, as far as the newest hundred say. */
-function DeliveryFigures({ query, waiting }: { query: string; waiting: number }) {
-  const [since] = useState(() => new Date(Date.now() - DAY_MS).toISOString());
-  const path = `/deliveries?${query}&created_after=${since}&limit=${JUDGED}`;
-  const { value } = useData<Deliveries>(path, { everyMs: POLL_MS });
-  const all = value?.deliveries ?? [];
-  const count = (state: DeliveryState): number => all.filter((one) => one.state === state).length;
-  const delivered = count('delivered');
-  const failed = count('exhausted') + count('disabled');
+/** What came of the deliveries of the last 48 hours, and when. */
+function DeliveryFigures({ id, appId, waiting }: { id: string; appId?: string; waiting: number }) {
+  const path = `/webhooks/${id}/activity${appId === undefined ? '' : `?app_id=${appId}`}`;
+  const { value } = useData<WebhookActivity>(path, { everyMs: ACTIVITY_POLL_MS });
+  if (value === undefined) return <div class="skeleton hook-skeleton" />;
+  const { delivered, failed, hours, next_attempt_at: next, answered_ms: answered } = value;
   const ended = delivered + failed;
-  const others = all.length - ended;
-  const times = all
-    .flatMap(({ attempts }) => attempts.flatMap(({ status, duration_ms: ms }) => (status === undefined ? [] : ms)))
-    .toSorted((a, b) => a - b);
-  const quantile = (part: number): string => spanText(times[Math.floor(times.length * part)] ?? 0);
-  const next = all.flatMap(({ next_attempt_at: at }) => at ?? []).toSorted()[0];
-  const period = value?.next_cursor === undefined ? 'in the last 24 hours' : 'among the newest';
+  const period = value.is_complete ? 'Last 48 hours' : 'Newest 1,000 deliveries';
   return (
     <Figures
       figures={[
         {
           name: 'Delivered',
           value: ended === 0 ? '–' : percentText(delivered / ended),
-          note: `${numberText(delivered)} of ${numberText(ended)} ${period}${others === 0 ? '' : `; ${numberText(others)} waiting or cancelled`}`,
+          note: ended === 0 ? 'no delivery has ended' : `${numberText(delivered)} of ${numberText(ended)}`,
         },
-        { name: 'Failed', value: numberText(failed), note: failed === 0 ? 'none gave up' : 'gave up, or not sent' },
         {
           name: 'Waiting',
-          value: numberText(Math.max(waiting, all.filter(({ state }) => isWaiting(state)).length)),
-          note: next === undefined ? 'no delivery waits' : ['next try ', <Time key="next" at={next} />],
+          value: numberText(Math.max(waiting, value.waiting)),
+          note: next === null ? 'no delivery waits' : ['next try ', <Time key="next" at={next} />],
         },
         {
           name: 'Median response time',
-          value: times.length === 0 ? '–' : quantile(0.5),
-          note: times.length === 0 ? 'no response yet' : `95% within ${quantile(0.95)}`,
+          value: answered === null ? '–' : spanText(answered.median),
+          note: answered === null ? 'no response yet' : `95% within ${spanText(answered.p95)}`,
         },
       ]}
+      plot={
+        <>
+          <dt class="row wrap">
+            <span class="grow">{period}</span>
+            <Legend series={SERIES} />
+          </dt>
+          <dd>
+            <Plot
+              label={`Deliveries per hour: ${period}`}
+              series={SERIES}
+              bars={hours.map(({ starts_at: at, ...counts }) => ({
+                name: hourText(at),
+                title: timeText(at),
+                values: [counts.delivered, counts.failed],
+              }))}
+              heightPx={PLOT_PX}
+            />
+          </dd>
+        </>
+      }
     />
   );
 }
