@@ -13,6 +13,7 @@ import { measureGrowth } from './rows/growth.js';
 import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
 import { measureOpenAi } from './rows/openai.js';
+import { measureHistory } from './rows/history.js';
 import { measurePostgres } from './rows/postgres.js';
 import { measureProviders } from './rows/providers.js';
 import { measureRequests } from './rows/requests.js';
@@ -41,9 +42,12 @@ const PARTS = {
   distributed: measureDistributed,
   slow: measureSlow,
   postgres: measurePostgres,
+  history: measureHistory,
   gateways: measureGateways,
   versions: measureVersions,
 };
+/** Parts that take so much time and space that a run without `--only` leaves them out. */
+const ONLY_NAMED = new Set(['history']);
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${Object.keys(PARTS).join('|')}]... [--profile FOLDER]
        [--beside CHECKOUT]   a built checkout of another version, for the part versions`;
 
@@ -82,6 +86,7 @@ async function main(): Promise<void> {
     for (const [name, measure] of Object.entries(PARTS)) {
       if (values.only !== undefined && !values.only.includes(name)) continue;
       if (name === 'versions' && values.beside === undefined) continue;
+      if (values.only === undefined && ONLY_NAMED.has(name)) continue;
       console.log(`measuring: ${name}`);
       rows.push(...(await measure(run)));
     }

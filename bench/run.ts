@@ -13,6 +13,9 @@ export interface Sizes extends Pairing {
   /** Generations in the store in the two states that growth compares. */
   readonly fewGenerations: number;
   readonly manyGenerations: number;
+  /** The same in PostgreSQL. */
+  readonly fewHistory: number;
+  readonly manyHistory: number;
   /** The time limit for filling the store. */
   readonly fillLimitMs: number;
   readonly pacedCreates: number;
@@ -48,6 +51,8 @@ export const FULL: Sizes = {
   connections: 64,
   fewGenerations: 10_000,
   manyGenerations: 1_000_000,
+  fewHistory: 100_000,
+  manyHistory: 10_000_000,
   fillLimitMs: 210_000,
   pacedCreates: 500,
   endToEndGenerations: 3_000,
@@ -73,6 +78,8 @@ export const QUICK: Sizes = {
   connections: 64,
   fewGenerations: 1_000,
   manyGenerations: 100_000,
+  fewHistory: 1_000,
+  manyHistory: 100_000,
   fillLimitMs: 20_000,
   pacedCreates: 100,
   endToEndGenerations: 500,

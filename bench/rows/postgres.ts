@@ -2,11 +2,11 @@ import { migrated } from '../../adapters/postgres/open-postgres.js';
 import { freshPostgresDatabase } from '../../test/servers/fresh-places.js';
 import { ServerProcess } from '../../test/servers/server-process.js';
 import type { Child } from '../child.js';
-import { middle, measureInTurn, Side } from '../compare.js';
+import { type Measured, middle, measureInTurn, Side } from '../compare.js';
 import { micros, type Row, timesText, whole } from '../report.js';
 import type { Run } from '../run.js';
 import { perOne, type PostgresCounts, postgresCounts } from '../servers/postgres-counters.js';
-import type { WholeGenerationsCommands } from '../servers/whole-generations.js';
+import type { GenerationsDone, WholeGenerationsCommands } from '../servers/whole-generations.js';
 import { median, percentile } from '../statistics.js';
 import { cpuMicrosOf } from '../usage.js';
 import { withServers } from './distributed.js';
@@ -49,19 +49,27 @@ class StoreSide extends Side {
       const databaseMicros = (cpuMicrosOf(server.pid) ?? Number.NaN) - cpuBefore;
       await child.ask('close', undefined);
       this.counts.push(perOne(before, await postgresCounts(url), first.generations + done.generations));
-      return {
-        cpuMicros: done.cpuMicros / done.generations,
-        databaseCpuMicros: databaseMicros / done.generations,
-        perSecond: done.generations / (done.elapsedMs / 1_000),
-        p50Micros: percentile(done.timesMicros, 0.5),
-        p99Micros: percentile(done.timesMicros, 0.99),
-      };
+      return measuredOf(done, databaseMicros);
     });
   }
 
   middleOf(of: keyof PostgresCounts): number {
     return median(this.counts.map((counts) => counts[of]));
   }
+}
+
+/** What a process has done with the stores, and what the database used meanwhile, for each of them. */
+export function measuredOf(
+  { generations, elapsedMs, cpuMicros, timesMicros }: GenerationsDone,
+  databaseMicros: number,
+): Measured {
+  return {
+    cpuMicros: cpuMicros / generations,
+    databaseCpuMicros: databaseMicros / generations,
+    perSecond: generations / (elapsedMs / 1_000),
+    p50Micros: percentile(timesMicros, 0.5),
+    p99Micros: percentile(timesMicros, 0.99),
+  };
 }
 
 /** Measures the cost of the writes of a generation, without requests and without a provider. */

@@ -8,6 +8,7 @@ import type { Generation } from '../../core/generation/generation.js';
 import { projectUsage } from '../../core/usage/project-usage.js';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
+import { type History, HISTORY_READS, type HistoryReadName } from './postgres-history.js';
 import { recordedStates } from './recorded-states.js';
 
 /**
@@ -73,6 +74,37 @@ async function writeGeneration(
   }
 }
 
+interface HistoryReads {
+  readonly what: HistoryReadName;
+  readonly history: History;
+}
+
+interface Load {
+  readonly clients: number;
+  readonly durationMs: number;
+}
+
+/** Each client does it one time after another, until the time is over. */
+async function repeated({ clients, durationMs }: Load, once: () => Promise<void>): Promise<GenerationsDone> {
+  const before = usageOfThisProcess();
+  const beganAt = performance.now();
+  const timesMicros: number[] = [];
+  const client = async (): Promise<void> => {
+    while (performance.now() - beganAt < durationMs) {
+      const at = performance.now();
+      await once();
+      timesMicros.push(Math.round((performance.now() - at) * 1_000));
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return {
+    generations: timesMicros.length,
+    elapsedMs: performance.now() - beganAt,
+    cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros,
+    timesMicros,
+  };
+}
+
 const commands = {
   /** Connects; the first call also creates `count` accounts. */
   async open({ count }: { readonly count: number }): Promise<void> {
@@ -84,33 +116,25 @@ const commands = {
     await Promise.all(accounts.map((accountId) => opened.accounts.create(accountOf(accountId))));
   },
 
-  /** Each client writes one generation after another, each for a random account, until the time is over. */
-  async write({
-    clients,
-    durationMs,
-  }: {
-    readonly clients: number;
-    readonly durationMs: number;
-  }): Promise<GenerationsDone> {
+  /** Writes generations, each for a random account. */
+  async write(load: Load): Promise<GenerationsDone> {
     if (stores === undefined || writer === undefined) throw new Error('It is not open.');
     const [into, money] = [stores, writer];
-    const before = usageOfThisProcess();
-    const beganAt = performance.now();
-    const timesMicros: number[] = [];
-    const client = async (): Promise<void> => {
-      while (performance.now() - beganAt < durationMs) {
-        const at = performance.now();
-        await writeGeneration(into, money, accounts[Math.floor(Math.random() * accounts.length)] as string);
-        timesMicros.push(Math.round((performance.now() - at) * 1_000));
-      }
-    };
-    await Promise.all(Array.from({ length: clients }, client));
-    return {
-      generations: timesMicros.length,
-      elapsedMs: performance.now() - beganAt,
-      cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros,
-      timesMicros,
-    };
+    return repeated(load, () =>
+      writeGeneration(into, money, accounts[Math.floor(Math.random() * accounts.length)] as string),
+    );
+  },
+
+  /** Reads from a history that the database was filled with. */
+  async read({ what, history, ...load }: Load & HistoryReads): Promise<GenerationsDone> {
+    if (stores === undefined) throw new Error('It is not open.');
+    const from = stores;
+    let found = 0;
+    const done = await repeated(load, async () => {
+      found += await HISTORY_READS[what](from, history);
+    });
+    if (found === 0 && what !== 'recovery') throw new Error(`Nothing was found: ${what}.`);
+    return done;
   },
 
   /** Adds the entries of all accounts to their usage rows, with `clients` accounts in parallel. */
