@@ -5,6 +5,7 @@ const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFra
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 /** Days of use are UTC days. */
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const clockTimes = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const preciseTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
@@ -14,12 +15,11 @@ export const percentText = (part: number): string => percents.format(part);
 export const dateText = (time: string): string => dates.format(new Date(time));
 export const dayText = (time: string): string => days.format(new Date(time));
 export const timeText = (time: string): string => times.format(new Date(time));
+/** The time of day in minutes. */
+export const hourText = (time: string): string => clockTimes.format(new Date(time));
 export const preciseTimeText = (time: string): string => preciseTimes.format(new Date(time));
 
 const clocks = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-
-const clockHours = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
-export const hourText = (time: string): string => clockHours.format(new Date(time));
 
 /** The time of day in seconds; with the day for one that is not today. */
 export function clockText(time: string): string {

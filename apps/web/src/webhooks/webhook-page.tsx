@@ -152,13 +152,12 @@ const SERIES: readonly Series[] = [
   { name: 'Delivered', look: 'series-ok' },
   { name: 'Failed', look: 'series-fail' },
 ];
-const ACTIVITY_POLL_MS = 30_000;
 const PLOT_PX = 76;
 
 /** What came of the deliveries of the last 48 hours, and when. */
 function DeliveryFigures({ id, appId, waiting }: { id: string; appId?: string; waiting: number }) {
   const path = `/webhooks/${id}/activity${appId === undefined ? '' : `?app_id=${appId}`}`;
-  const { value } = useData<WebhookActivity>(path, { everyMs: ACTIVITY_POLL_MS });
+  const { value } = useData<WebhookActivity>(path, { everyMs: POLL_MS });
   if (value === undefined) return <div class="skeleton hook-skeleton" />;
   const { delivered, failed, hours, next_attempt_at: next, answered_ms: answered } = value;
   const ended = delivered + failed;
