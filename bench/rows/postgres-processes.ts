@@ -22,7 +22,7 @@ import { PROCESSES } from './fronts.js';
 const DELAY_MS = 10;
 const ACCOUNTS = 250;
 /** Clients per REST process: so few that the CPU is not the limit. */
-const CLIENTS = { create: 4, status: 1, generation: 1 } as const;
+const CLIENTS = { create: 2, status: 1, generation: 1 } as const;
 const SLICE_MS = 4_000;
 /** Near the replica, every process runs its code until the engine has compiled it: otherwise the CPU of a process that has done less looks higher. */
 const WARM_UP = { clientsPerFront: 8, ms: 8_000 } as const;
