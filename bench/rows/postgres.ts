@@ -6,7 +6,7 @@ import { type Measured, middle, measureInTurn, Side } from '../compare.js';
 import { micros, type Row, timesText, whole } from '../report.js';
 import type { Run } from '../run.js';
 import { perOne, type PostgresCounts, postgresCounts } from '../servers/postgres-counters.js';
-import type { GenerationsDone, WholeGenerationsCommands } from '../servers/whole-generations.js';
+import type { OperationsDone, WholeGenerationsCommands } from '../servers/whole-generations.js';
 import { median, percentile } from '../statistics.js';
 import { cpuMicrosOf } from '../usage.js';
 import { withServers } from './distributed.js';
@@ -48,7 +48,7 @@ class StoreSide extends Side {
       const done = await child.ask('write', { clients, durationMs });
       const databaseMicros = (cpuMicrosOf(server.pid) ?? Number.NaN) - cpuBefore;
       await child.ask('close', undefined);
-      this.counts.push(perOne(before, await postgresCounts(url), first.generations + done.generations));
+      this.counts.push(perOne(before, await postgresCounts(url), first.count + done.count));
       return measuredOf(done, databaseMicros);
     });
   }
@@ -58,15 +58,15 @@ class StoreSide extends Side {
   }
 }
 
-/** What a process has done with the stores, and what the database used meanwhile, for each of them. */
+/** Divides the CPU of a process, and of the database meanwhile, by the number of operations that the process has completed. */
 export function measuredOf(
-  { generations, elapsedMs, cpuMicros, timesMicros }: GenerationsDone,
+  { count, elapsedMs, cpuMicros, timesMicros }: OperationsDone,
   databaseMicros: number,
 ): Measured {
   return {
-    cpuMicros: cpuMicros / generations,
-    databaseCpuMicros: databaseMicros / generations,
-    perSecond: generations / (elapsedMs / 1_000),
+    cpuMicros: cpuMicros / count,
+    databaseCpuMicros: databaseMicros / count,
+    perSecond: count / (elapsedMs / 1_000),
     p50Micros: percentile(timesMicros, 0.5),
     p99Micros: percentile(timesMicros, 0.99),
   };

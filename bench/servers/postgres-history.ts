@@ -27,7 +27,7 @@ const WORD = 'word';
 const NUMBERED = `SELECT i, i % $3::int8 AS k, i / $3::int8 AS n, md5(i::text) AS h, $4::int8 + i AS at FROM generate_series($1::int8, $2::int8 - 1) AS i`;
 const ID = `(lpad(to_hex(rows.at), 12, '0') || '7' || left(rows.h, 3) || '8' || substr(rows.h, 4, 15))::uuid`;
 const OWNER = { account: `md5('account ' || rows.k)::uuid`, app: `md5('app ' || rows.k)::uuid` } as const;
-/** The rank of a random word; its frequency decreases with the rank as in Zipf's law. Depends on the row, to be drawn for each. */
+/** The rank of a random word, whose frequency follows Zipf's law. The number of the row makes PostgreSQL draw one for each row. */
 const RANK = `floor(exp(random() * ln(${WORDS})) - 1)::int + 0 * rows.i::int`;
 
 const PAGE = 20;
@@ -38,7 +38,7 @@ const FREQUENT_WORDS = 1_000;
 /** Returns how many records it has found. */
 type HistoryRead = (stores: PostgresStores, history: History) => Promise<number>;
 
-/** What is read from a history: of a random account, or one of its newest generations. */
+/** Each reads records of a random account, or one of the newest generations. */
 export const HISTORY_READS = {
   'status': async ({ generations }, history) => {
     const index = history.generations - 1 - below(Math.min(RECENT, history.generations));
@@ -175,7 +175,7 @@ async function statementsOf(client: pg.Client, { id, account, app, doc, created_
   ];
 }
 
-/** A statement that inserts rows of a table: those of `source` once for each generation, with some columns replaced. */
+/** Returns a statement that inserts the rows of `source` once for each generation, with some columns replaced. */
 async function copyOf(
   client: pg.Client,
   table: string,

@@ -29,8 +29,8 @@ let accounts: readonly string[] = [];
 let stores: PostgresStores | undefined;
 let writer: AccountWriter | undefined;
 
-export interface GenerationsDone {
-  readonly generations: number;
+export interface OperationsDone {
+  readonly count: number;
   readonly elapsedMs: number;
   readonly cpuMicros: number;
   readonly timesMicros: readonly number[];
@@ -84,8 +84,8 @@ interface Load {
   readonly durationMs: number;
 }
 
-/** Each client does it one time after another, until the time is over. */
-async function repeated({ clients, durationMs }: Load, once: () => Promise<void>): Promise<GenerationsDone> {
+/** Calls `once` again and again from each client until the time is over. */
+async function repeated({ clients, durationMs }: Load, once: () => Promise<void>): Promise<OperationsDone> {
   const before = usageOfThisProcess();
   const beganAt = performance.now();
   const timesMicros: number[] = [];
@@ -98,7 +98,7 @@ async function repeated({ clients, durationMs }: Load, once: () => Promise<void>
   };
   await Promise.all(Array.from({ length: clients }, client));
   return {
-    generations: timesMicros.length,
+    count: timesMicros.length,
     elapsedMs: performance.now() - beganAt,
     cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros,
     timesMicros,
@@ -117,7 +117,7 @@ const commands = {
   },
 
   /** Writes generations, each for a random account. */
-  async write(load: Load): Promise<GenerationsDone> {
+  async write(load: Load): Promise<OperationsDone> {
     if (stores === undefined || writer === undefined) throw new Error('It is not open.');
     const [into, money] = [stores, writer];
     return repeated(load, () =>
@@ -126,7 +126,7 @@ const commands = {
   },
 
   /** Reads from a history that the database was filled with. */
-  async read({ what, history, ...load }: Load & HistoryReads): Promise<GenerationsDone> {
+  async read({ what, history, ...load }: Load & HistoryReads): Promise<OperationsDone> {
     if (stores === undefined) throw new Error('It is not open.');
     const from = stores;
     let found = 0;

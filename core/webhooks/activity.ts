@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const ACTIVITY_HOURS = 48;
 /** The most deliveries that are counted, and how many are read at a time. */
 export const MAX_COUNTED = 1_000;
-const PAGE = 250;
+const PAGE = 100;
 
 /** The deliveries that were created in an hour, by how they ended. */
 export interface HourOfDeliveries {
@@ -19,7 +19,7 @@ export interface HourOfDeliveries {
   readonly failed: number;
 }
 
-/** What came of the deliveries of one webhook in the last 48 hours. */
+/** Counts of the deliveries of one webhook in the last 48 hours, by how they ended. */
 export interface WebhookActivity {
   /** False where there are more than `MAX_COUNTED`: then the newest of these hours, and of the deliveries, are counted. */
   readonly isComplete: boolean;
@@ -56,7 +56,8 @@ export async function webhookActivity(
   const pages = pagesOf((page) => listAccountDeliveries(context, accountId, filter, page), PAGE);
   for await (const items of pages) {
     newest.push(...items);
-    if (newest.length > MAX_COUNTED) break;
+    // A page that is not full is the last one, or the deliveries are of another App than the one that is named.
+    if (items.length < PAGE || newest.length > MAX_COUNTED) break;
   }
   return activityOf(newest, now);
 }

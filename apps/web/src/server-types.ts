@@ -237,7 +237,7 @@ export interface AllWebhooks {
   readonly per_request: readonly PerRequestWebhooks[];
 }
 
-/** What came of the deliveries of one webhook in the last 48 hours; of the newest 1,000 of them where there are more. */
+/** Counts of the deliveries of one webhook in the last 48 hours, by how they ended. The newest 1,000 are counted where there are more. */
 export interface WebhookActivity {
   readonly is_complete: boolean;
   readonly hours: readonly { readonly starts_at: string; readonly delivered: number; readonly failed: number }[];

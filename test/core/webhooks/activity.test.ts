@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { activityOf, MAX_COUNTED } from '../../../core/webhooks/activity.js';
+import { activityOf, MAX_COUNTED, webhookActivity } from '../../../core/webhooks/activity.js';
+import type { PageRequest } from '../../../core/paging.js';
 import { type Delivery, DELIVERY_STATES } from '../../../core/webhooks/delivery.js';
 import { delivery } from '../../contracts/delivery-store.contract.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
 import { forAllSync } from '../../harness/for-all.js';
 
 // Goal: the activity of a webhook counts each of its last 1,000 deliveries once, in the hour in which it was created.
-// Method: random deliveries of two days beside sums over plain arrays; more deliveries than are counted; none.
+// Method: random deliveries of two days beside sums over plain arrays; more deliveries than are counted; none; an endless list.
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.UTC(2030, 0, 3, 12, 34);
@@ -59,6 +61,25 @@ describe('the activity of a webhook', () => {
       HOUR_OF_NOW,
       MAX_COUNTED,
     ]);
+  });
+
+  it('reads a bounded number of deliveries of another App than the one that is named', async () => {
+    let reads = 0;
+    const endless = delivery(1, { createdAt: NOW });
+    const context = {
+      clock: { now: () => NOW },
+      credentials: { readApp: () => Promise.resolve({ accountId: endless.accountId }) },
+      deliveries: {
+        list: (_of: unknown, { limit }: PageRequest) => {
+          reads += 1;
+          if (reads > 1_000) throw new Error('It reads without end.');
+          return Promise.resolve({ items: Array.from({ length: limit }, () => endless), nextCursor: 'more' });
+        },
+      },
+    } as unknown as Parameters<typeof webhookActivity>[0];
+    const of = { webhookId: endless.endpointId, appId: uuidAt(701) };
+    expect(await webhookActivity(context, endless.accountId, of)).to.include({ waiting: 0, delivered: 0, failed: 0 });
+    expect(reads).to.be.at.most(101);
   });
 
   it('has the next attempt, and the durations of attempts that were answered', () => {

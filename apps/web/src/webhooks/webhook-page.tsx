@@ -154,7 +154,7 @@ const SERIES: readonly Series[] = [
 ];
 const PLOT_PX = 76;
 
-/** What came of the deliveries of the last 48 hours, and when. */
+/** Shows how the deliveries of the last 48 hours ended, in sums and by hour. */
 function DeliveryFigures({ id, appId, waiting }: { id: string; appId?: string; waiting: number }) {
   const path = `/webhooks/${id}/activity${appId === undefined ? '' : `?app_id=${appId}`}`;
   const { value } = useData<WebhookActivity>(path, { everyMs: POLL_MS });
